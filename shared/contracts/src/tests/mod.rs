@@ -1,0 +1,4 @@
+//! The crate's promises, tested through its public face.
+
+mod registry;
+mod wire;
