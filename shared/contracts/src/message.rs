@@ -2,8 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+use crate::name::StreamName;
+use crate::text::escape_unsendable;
 
 /// The message format, sent as attribute `v`.
 pub const MESSAGE_VERSION: u32 = 1;
@@ -39,5 +44,79 @@ impl QueuedEvent {
     /// serde's, when the payload is no `T`.
     pub fn payload_as<T: serde::de::DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.payload.get())
+    }
+}
+
+/// One event's text inside a message, ready to be joined: serialised once, before any I/O.
+///
+/// `payload` must be JSON text. Characters that SQS refuses are written as escapes.
+#[must_use]
+pub fn event_text(
+    event_id: &str,
+    occurred_at_us: &str,
+    identity: &BTreeMap<String, String>,
+    payload: &str,
+) -> String {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let mut text = String::with_capacity(payload.len() + 160);
+    // Writing to a `String` can't fail.
+    let _ = write!(
+        text,
+        r#"{{"eventId":{},"occurredAtUs":{},"identity":{{"#,
+        quoted(&event_id.to_ascii_lowercase()),
+        quoted(occurred_at_us)
+    );
+    for (index, (field, value)) in identity.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let _ = write!(text, "{comma}{}:{}", quoted(field), quoted(value));
+    }
+    let _ = write!(text, r#"}},"payload":{payload}}}"#);
+    escape_unsendable(text)
+}
+
+/// A message's body around the texts of its events.
+#[must_use]
+pub fn body_text(stream: &StreamName, events: &[String]) -> String {
+    let mut body = String::with_capacity(body_bytes(stream, events.iter().map(String::len)));
+    let _ = write!(body, r#"{{"stream":"{stream}","events":["#);
+    for (index, event) in events.iter().enumerate() {
+        if index > 0 {
+            body.push(',');
+        }
+        body.push_str(event);
+    }
+    body.push_str("]}");
+    body
+}
+
+/// The bytes [`body_text`] takes for events of these sizes.
+pub fn body_bytes(stream: &StreamName, events: impl IntoIterator<Item = usize>) -> usize {
+    let frame = r#"{"stream":"","events":[]}"#.len() + stream.as_str().len();
+    let (count, sum) =
+        events.into_iter().fold((0usize, 0usize), |(count, sum), bytes| (count + 1, sum + bytes));
+    frame + sum + count.saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_reads_back_and_its_size_is_known_beforehand() {
+        let stream = StreamName::new("s").unwrap();
+        let identity =
+            BTreeMap::from([("a".to_owned(), "x\"y".to_owned()), ("b".to_owned(), "é".to_owned())]);
+        let events = vec![
+            event_text("AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA", "1", &identity, r#"{"n":1.10}"#),
+            event_text("bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb", "2", &BTreeMap::new(), "\"\u{FFFF}\""),
+        ];
+        let text = body_text(&stream, &events);
+        assert_eq!(text.len(), body_bytes(&stream, events.iter().map(String::len)));
+        assert!(text.chars().all(crate::text::is_sendable));
+        let body: MessageBody = serde_json::from_str(&text).unwrap();
+        assert_eq!(body.events[0].event_id, "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa");
+        assert_eq!(body.events[0].identity, identity);
+        assert_eq!(body.events[0].payload.get(), r#"{"n":1.10}"#);
+        assert_eq!(body.events[1].payload_as::<String>().unwrap(), "\u{FFFF}");
     }
 }

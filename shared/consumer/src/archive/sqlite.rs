@@ -1,0 +1,99 @@
+//! The archive in a SQLite file, for local runs: a sub-batch is stored whole or not at all.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use eventlane_contracts::{Clock, QueuedEvent, StreamName};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::{Archive, ArchiveError, Stored};
+
+const DDL: &str = "
+CREATE TABLE IF NOT EXISTS events (
+    stream TEXT NOT NULL,
+    event_id TEXT NOT NULL,
+    identity TEXT NOT NULL,
+    occurred_at_us INTEGER NOT NULL,
+    payload TEXT NOT NULL,
+    archived_at_us INTEGER NOT NULL,
+    PRIMARY KEY (stream, event_id, identity)
+) WITHOUT ROWID;
+";
+
+/// An archive in one SQLite file, table `events`. Clones share the connection.
+#[derive(Clone)]
+pub struct SqliteArchive {
+    connection: Arc<Mutex<Connection>>,
+    clock: Arc<dyn Clock>,
+}
+
+impl SqliteArchive {
+    /// Opens or creates the file.
+    ///
+    /// # Errors
+    /// [`ArchiveError`] when SQLite can't open or prepare it.
+    pub fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, ArchiveError> {
+        let connection = Connection::open(path).map_err(fault)?;
+        connection.busy_timeout(Duration::from_secs(10)).map_err(fault)?;
+        connection.pragma_update(None, "journal_mode", "WAL").map_err(fault)?;
+        connection.pragma_update(None, "synchronous", "FULL").map_err(fault)?;
+        connection.execute_batch(DDL).map_err(fault)?;
+        Ok(Self { connection: Arc::new(Mutex::new(connection)), clock })
+    }
+}
+
+#[async_trait]
+impl Archive for SqliteArchive {
+    async fn store(&self, stream: &StreamName, events: &[QueuedEvent]) -> Result<Stored, ArchiveError> {
+        let (connection, stream, events) = (Arc::clone(&self.connection), stream.clone(), events.to_vec());
+        let now = self.clock.now_us();
+        let store = tokio::task::spawn_blocking(move || {
+            let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let mut stored = Stored::default();
+            for event in &events {
+                store_one(&transaction, &stream, event, now, &mut stored)?;
+            }
+            transaction.commit()?;
+            Ok(stored)
+        });
+        store.await.map_err(|_| ArchiveError("aborted".into()))?.map_err(fault)
+    }
+}
+
+fn store_one(
+    transaction: &Transaction<'_>,
+    stream: &StreamName,
+    event: &QueuedEvent,
+    now: i64,
+    stored: &mut Stored,
+) -> rusqlite::Result<()> {
+    // A map of texts always serialises, its keys sorted.
+    let identity = serde_json::to_string(&event.identity).unwrap_or_default();
+    let key = (stream.as_str(), &event.event_id, &identity);
+    let inserted = transaction
+        .prepare_cached(
+            "INSERT OR IGNORE INTO events (stream, event_id, identity, occurred_at_us, payload, archived_at_us) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute((key.0, key.1, key.2, &event.occurred_at_us, event.payload.get(), now))?;
+    if inserted == 1 {
+        stored.new += 1;
+        return Ok(());
+    }
+    let kept: String = transaction
+        .prepare_cached("SELECT payload FROM events WHERE stream = ?1 AND event_id = ?2 AND identity = ?3")?
+        .query_row(key, |row| row.get(0))?;
+    if kept == event.payload.get() {
+        stored.duplicates += 1;
+    } else {
+        stored.conflicts += 1;
+    }
+    Ok(())
+}
+
+fn fault(error: rusqlite::Error) -> ArchiveError {
+    ArchiveError(error.to_string())
+}

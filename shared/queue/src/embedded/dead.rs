@@ -1,0 +1,112 @@
+//! Dead letters of the embedded queue.
+
+use eventlane_contracts::{StreamName, text};
+use rusqlite::Row;
+use uuid::Uuid;
+
+use super::{EmbeddedQueue, consume::attributes};
+use crate::{Attributes, DeadLetter, DeadLetterPage, Delivery, QueueError, Requeued, Unsettled};
+
+/// More letters than a file holds.
+const ALL: usize = u32::MAX as usize;
+
+/// Copy and delete in one transaction.
+pub(super) async fn bury(
+    queue: &EmbeddedQueue,
+    delivery: Delivery,
+    reason: &str,
+    attempts: u32,
+) -> Result<(), Unsettled> {
+    let Delivery { stream, attributes, first_received_us, receipt, .. } = delivery;
+    let attributes = Attributes {
+        reason: Some(text::dead_letter_reason(reason)),
+        attempts: Some(attempts),
+        first_received_us: Some(first_received_us),
+        dead_lettered_us: Some(queue.inner.clock.now_us()),
+        ..attributes
+    };
+    let (handle, id) = (receipt.handle().to_owned(), Uuid::now_v7().to_string());
+    // A struct of numbers and texts always serialises.
+    let attributes = serde_json::to_string(&attributes).unwrap_or_default();
+    let moved = queue
+        .in_transaction(&stream, move |transaction, _| {
+            transaction.execute(
+                "INSERT INTO dead_letters (id, stream, body, attributes) \
+                 SELECT ?2, stream, body, ?3 FROM messages WHERE receipt = ?1",
+                (&handle, id, attributes),
+            )?;
+            transaction.execute("DELETE FROM messages WHERE receipt = ?1", [&handle])
+        })
+        .await;
+    match moved {
+        Ok(1) => Ok(()),
+        Ok(_) => Err(Unsettled { receipt, error: QueueError::Lapsed }),
+        Err(error) => Err(Unsettled { receipt, error }),
+    }
+}
+
+pub(super) async fn list(
+    queue: &EmbeddedQueue,
+    stream: &StreamName,
+    limit: usize,
+) -> Result<DeadLetterPage, QueueError> {
+    queue
+        .in_transaction(stream, move |transaction, stream| {
+            // One more than asked for tells whether that is all.
+            let mut select = transaction.prepare_cached(
+                "SELECT id, body, attributes FROM dead_letters WHERE stream = ?1 ORDER BY seq LIMIT ?2",
+            )?;
+            let mut letters: Vec<DeadLetter> =
+                select.query_map((stream, limit.saturating_add(1)), letter)?.collect::<Result<_, _>>()?;
+            let complete = letters.len() <= limit;
+            letters.truncate(limit);
+            Ok(DeadLetterPage { letters, complete })
+        })
+        .await
+}
+
+pub(super) async fn requeue(
+    queue: &EmbeddedQueue,
+    stream: &StreamName,
+    choose: &(dyn for<'a> Fn(&'a DeadLetter) -> bool + Send + Sync),
+    limit: usize,
+) -> Result<Requeued, QueueError> {
+    let page = list(queue, stream, ALL).await?;
+    let chosen: Vec<String> = page
+        .letters
+        .iter()
+        .filter(|letter| choose(letter))
+        .take(limit)
+        .map(|letter| letter.id.clone())
+        .collect();
+    let now = queue.inner.clock.now_us();
+    let attributes = serde_json::to_string(&Attributes::default()).unwrap_or_default();
+    let count = queue
+        .in_transaction(stream, move |transaction, _| {
+            let mut count = 0;
+            for id in &chosen {
+                count += transaction.execute(
+                    "INSERT INTO messages (id, stream, body, attributes, enqueued_at_us, visible_at_us) \
+                     SELECT ?2, stream, body, ?3, ?4, ?4 FROM dead_letters WHERE id = ?1",
+                    (id, Uuid::now_v7().to_string(), &attributes, now),
+                )?;
+                transaction.execute("DELETE FROM dead_letters WHERE id = ?1", [id])?;
+            }
+            Ok(count)
+        })
+        .await?;
+    queue.inner.enqueued.notify_waiters();
+    Ok(Requeued { count, complete: page.complete })
+}
+
+fn letter(row: &Row<'_>) -> rusqlite::Result<DeadLetter> {
+    let attributes = attributes(row, 2)?;
+    Ok(DeadLetter {
+        id: row.get(0)?,
+        body: row.get(1)?,
+        reason: attributes.reason,
+        attempts: attributes.attempts,
+        first_received_us: attributes.first_received_us,
+        dead_lettered_us: attributes.dead_lettered_us,
+    })
+}

@@ -1,0 +1,61 @@
+//! Enqueue on the embedded queue.
+
+use async_trait::async_trait;
+use eventlane_contracts::limits::MESSAGE_BYTES;
+use eventlane_contracts::{StreamName, text};
+use uuid::Uuid;
+
+use super::EmbeddedQueue;
+use crate::{EnqueueError, Message, Producer, QueueError};
+
+#[async_trait]
+impl Producer for EmbeddedQueue {
+    async fn enqueue(&self, stream: &StreamName, messages: &[Message]) -> Vec<Result<(), EnqueueError>> {
+        let sendable: Vec<bool> = messages.iter().map(is_sendable).collect();
+        let rows: Vec<(String, String)> = messages
+            .iter()
+            .zip(&sendable)
+            .filter(|(_, sendable)| **sendable)
+            .map(|(message, _)| (message.body.clone(), attributes_text(message)))
+            .collect();
+        let now = self.inner.clock.now_us();
+        // One transaction: all sendable messages of the call, or none.
+        let stored = self
+            .in_transaction(stream, move |transaction, stream| {
+                let mut insert = transaction.prepare_cached(
+                    "INSERT INTO messages (id, stream, body, attributes, enqueued_at_us, visible_at_us) \
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?5)",
+                )?;
+                for (body, attributes) in &rows {
+                    insert.execute((Uuid::now_v7().to_string(), stream, body, attributes, now))?;
+                }
+                Ok(())
+            })
+            .await;
+        if stored.is_ok() {
+            self.inner.enqueued.notify_waiters();
+        }
+        sendable
+            .into_iter()
+            .map(|sendable| match &stored {
+                _ if !sendable => Err(EnqueueError::Contents),
+                Ok(()) => Ok(()),
+                Err(QueueError::Queue(why)) => Err(EnqueueError::Queue(why.clone())),
+                Err(error) => Err(EnqueueError::Unavailable(error.to_string())),
+            })
+            .collect()
+    }
+}
+
+/// The same judgement as AWS makes: characters, size with attributes, no empty body.
+fn is_sendable(message: &Message) -> bool {
+    !message.body.is_empty()
+        && message.bytes() <= MESSAGE_BYTES
+        && message.body.chars().all(text::is_sendable)
+        && message.attributes.to_list().iter().all(|one| one.value.chars().all(text::is_sendable))
+}
+
+fn attributes_text(message: &Message) -> String {
+    // A struct of numbers and texts always serialises.
+    serde_json::to_string(&message.attributes).unwrap_or_default()
+}

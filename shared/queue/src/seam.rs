@@ -1,0 +1,86 @@
+//! The seam: what the lane asks of a queue. Mechanics only, no pacing.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use eventlane_contracts::StreamName;
+
+use crate::{
+    DeadLetter, DeadLetterPage, Delivery, EnqueueError, Lease, Message, QueueError, Receipt, Requeued,
+    Unsettled,
+};
+
+/// Puts messages on streams' queues.
+#[async_trait]
+pub trait Producer: Send + Sync {
+    /// Enqueues messages on one stream's queue: one outcome per message, in order. `Ok` means that
+    /// the queue confirmed this message.
+    ///
+    /// # Cancel safety
+    /// Not cancel safe: a dropped call may have enqueued some messages.
+    async fn enqueue(&self, stream: &StreamName, messages: &[Message]) -> Vec<Result<(), EnqueueError>>;
+}
+
+/// Takes messages from streams' queues and settles them.
+///
+/// Every call that takes many answers for each, in order.
+#[async_trait]
+pub trait Consumer: Send + Sync {
+    /// Leases up to `max` messages for `visibility`, waiting up to `wait` for the first one.
+    ///
+    /// # Errors
+    /// The whole read's; nothing was leased that the caller could settle.
+    ///
+    /// # Cancel safety
+    /// A dropped call may have leased messages; they lapse.
+    async fn receive(
+        &self,
+        stream: &StreamName,
+        max: usize,
+        visibility: Duration,
+        wait: Duration,
+    ) -> Result<Vec<Delivery>, QueueError>;
+
+    /// Makes leases last `visibility` from now.
+    async fn extend(
+        &self,
+        stream: &StreamName,
+        leases: &[Lease],
+        visibility: Duration,
+    ) -> Vec<Result<(), QueueError>>;
+
+    /// Deletes messages: they are done.
+    async fn ack(&self, stream: &StreamName, receipts: Vec<Receipt>) -> Vec<Result<(), Unsettled>>;
+
+    /// Gives messages back, to be handed out again after `delay`.
+    async fn release(
+        &self,
+        stream: &StreamName,
+        receipts: Vec<Receipt>,
+        delay: Duration,
+    ) -> Vec<Result<(), Unsettled>>;
+
+    /// Copies the message to the dead letters with `reason`, `attempts` and times, then deletes it.
+    ///
+    /// # Errors
+    /// [`Unsettled`] when the copy or the delete failed; after a failed delete both exist.
+    async fn dead_letter(&self, delivery: Delivery, reason: &str, attempts: u32) -> Result<(), Unsettled>;
+
+    /// Lists up to `limit` dead letters and leaves them where they are.
+    ///
+    /// # Errors
+    /// [`QueueError`] when the dead letters can't be read.
+    async fn dead_letters(&self, stream: &StreamName, limit: usize) -> Result<DeadLetterPage, QueueError>;
+
+    /// Puts up to `limit` chosen dead letters back on the stream's queue, as new messages with no
+    /// attempt spent. Copy first, delete second.
+    ///
+    /// # Errors
+    /// [`QueueError`] when the dead letters can't be read or a copy fails; those done stay done.
+    async fn requeue(
+        &self,
+        stream: &StreamName,
+        choose: &(dyn for<'a> Fn(&'a DeadLetter) -> bool + Send + Sync),
+        limit: usize,
+    ) -> Result<Requeued, QueueError>;
+}
