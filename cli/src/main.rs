@@ -1,2 +1,70 @@
-//! Skeleton.
-fn main() {}
+//! `eventlane`: the lane on one machine. `demo` shows it, `up` keeps it running, `token` and `send`
+//! speak to it.
+//!
+//! Every failure is one line on stderr and exit code 1; a bad command line is clap's, with code 2.
+
+mod demo;
+mod drain;
+mod folder;
+mod hooks;
+mod local_lane;
+mod progress;
+mod send;
+mod token;
+mod up;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "eventlane", version, about = "An append-only event lane, on one machine or on AWS")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the whole lane once, on its own files, and account for every event
+    Demo(demo::Options),
+    /// Keep the lane running: ingest over HTTP, an embedded queue, a drain that archives
+    Up(up::Options),
+    /// Print a token that a lane started with `up` takes
+    Token(token::Options),
+    /// Append JSON lines to an outbox and flush it
+    Send(send::Options),
+    /// Drain a data folder's queues (what `demo` kills and starts again)
+    #[command(hide = true)]
+    Drain(drain::Options),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    // Logs go to stderr and are quiet unless asked for: a command's failure is one line.
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::from_env("EVENTLANE_LOG"))
+        .with_writer(std::io::stderr)
+        .init();
+    let outcome = match arguments.command {
+        Command::Demo(options) => demo::run(&options),
+        Command::Up(options) => up::run(&options),
+        Command::Token(options) => token::run(&options),
+        Command::Send(options) => send::run(&options),
+        Command::Drain(options) => drain::run(&options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // One line, whatever the causes hold.
+            let line = format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ");
+            eprintln!("eventlane: {line}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The runtime of the commands that serve or drain.
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
+}

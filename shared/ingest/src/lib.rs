@@ -1,1 +1,67 @@
-//! Skeleton.
+//! The public door of the lane: `POST /api/events`, stage by stage.
+//!
+//! ```text
+//! request → auth → body → parse → check → gate → enqueue → answer
+//! ```
+//!
+//! # Guarantees
+//! - Nothing is let in without proof: the token is verified before a byte of the body is parsed,
+//!   and identity is stamped from its claims alone.
+//! - Every envelope gets exactly one verdict, in request order. A stage never removes an event, it
+//!   gives it a verdict; trouble inside one event, a panic too, stays with that event.
+//! - `acked` means that the queue confirmed the message. Nothing goes on after the answer.
+//! - No payload, token or claim is logged or quoted.
+//!
+//! # Not guaranteed
+//! - That a batch is taken as a whole: streams have queues of their own, and each event answers for
+//!   itself.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use eventlane_contracts::{Registry, Stream, SystemClock};
+//! use eventlane_ingest::{AdmitAll, Ingest, TokenSettings, router};
+//! use eventlane_queue::EmbeddedQueue;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! let registry = Registry::define([
+//!     Stream::json_schema("ping", serde_json::json!({"type": "string"})).identity("who", ["sub"]),
+//! ])?;
+//! let names = registry.streams().map(|stream| stream.name());
+//! let queue = EmbeddedQueue::open(&folder.path().join("queue.db"), names, Arc::new(SystemClock))?;
+//! let tokens = TokenSettings {
+//!     hs256_secret: Some("at least thirty-two bytes of a secret".into()),
+//!     ..TokenSettings::default()
+//! };
+//! let app: axum::Router = router(Arc::new(Ingest {
+//!     registry: Arc::new(registry),
+//!     producer: Arc::new(queue),
+//!     gate: Arc::new(AdmitAll),
+//!     tokens: tokens.verifier(Arc::new(SystemClock))?,
+//! }));
+//! # drop(app);
+//! # Ok(())
+//! # }
+//! ```
+
+mod answer;
+mod auth;
+mod body;
+mod check;
+mod claims;
+mod enqueue;
+mod event;
+mod fault;
+mod gate;
+mod parse;
+mod request;
+#[cfg(test)]
+mod tests;
+mod token;
+
+pub use claims::Claims;
+pub use fault::Fault;
+pub use gate::{Admission, AdmitAll, Gate, GateError, GatedEvent};
+pub use request::{Ingest, router};
+pub use token::{LEEWAY_SECONDS, TokenError, TokenSettings, TokenSettingsError, TokenVerifier};

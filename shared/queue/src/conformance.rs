@@ -1,6 +1,7 @@
 //! The suite that every backend passes. A backend brings a [`Harness`]; [`run`] asks everything.
 //!
 //! Each promise works on a stream of its own, so a failure names itself and leaves the rest alone.
+#![expect(clippy::expect_used, reason = "a suite that is broken has to fail its test")]
 
 use std::sync::Arc;
 use std::time::Duration;

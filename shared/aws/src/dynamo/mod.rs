@@ -1,0 +1,6 @@
+//! What Eventlane keeps in DynamoDB.
+
+mod archive;
+mod key;
+
+pub use archive::DynamoArchive;

@@ -1,0 +1,96 @@
+//! Faults of a whole batch: every answer that is not 200.
+
+use axum::http::StatusCode;
+use eventlane_contracts::limits::{BATCH_EVENTS, BODY_BYTES};
+use eventlane_contracts::wire::{EVENTS_PATH, FramingError};
+
+use crate::TokenError;
+
+/// Why a request as a whole is answered without verdicts.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// No such route.
+    #[error("no such route; events go to POST {EVENTS_PATH}")]
+    NotFound,
+    /// The route, with another method.
+    #[error("method not allowed; events go to POST {EVENTS_PATH}")]
+    MethodNotAllowed,
+    /// No token that proves anything. Says which kind of trouble, never anything of the token.
+    #[error("no valid token: {0}")]
+    Unauthorized(#[from] TokenError),
+    /// A content encoding other than `identity` and `gzip`.
+    #[error("content encoding is not supported; send the body plain or as gzip")]
+    Encoding,
+    /// The body is larger than the limit, as declared, as read or as decoded.
+    #[error("body is larger than {BODY_BYTES} bytes")]
+    BodyTooLarge,
+    /// More events than a batch may have.
+    #[error("batch has {0} events, the limit is {BATCH_EVENTS}")]
+    TooManyEvents(usize),
+    /// The body can't be read, decoded or is not the shape.
+    #[error("{0}")]
+    Framing(String),
+    /// The gate failed for every event.
+    #[error("the gate failed for every event; try again later")]
+    Gate,
+    /// The queue service is unavailable; nothing was queued.
+    #[error("the queue service is unavailable and nothing was queued; try again later")]
+    Unavailable,
+}
+
+impl Fault {
+    /// The status it is answered with.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
+            Self::Encoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::BodyTooLarge | Self::TooManyEvents(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Framing(_) => StatusCode::BAD_REQUEST,
+            Self::Gate => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// A stable word for metrics and logs.
+    #[must_use]
+    pub fn tag(&self) -> &'static str {
+        match self {
+            Self::NotFound => "not_found",
+            Self::MethodNotAllowed => "method_not_allowed",
+            Self::Unauthorized(error) => error.tag(),
+            Self::Encoding => "encoding",
+            Self::BodyTooLarge => "body_too_large",
+            Self::TooManyEvents(_) => "too_many_events",
+            Self::Framing(_) => "framing",
+            Self::Gate => "gate",
+            Self::Unavailable => "unavailable",
+        }
+    }
+
+    /// Whether the same request may succeed later.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Gate | Self::Unavailable => true,
+            Self::NotFound
+            | Self::MethodNotAllowed
+            | Self::Unauthorized(_)
+            | Self::Encoding
+            | Self::BodyTooLarge
+            | Self::TooManyEvents(_)
+            | Self::Framing(_) => false,
+        }
+    }
+}
+
+impl From<FramingError> for Fault {
+    fn from(error: FramingError) -> Self {
+        match error {
+            FramingError::Count(count) => Self::TooManyEvents(count),
+            FramingError::Shape(message) => Self::Framing(message),
+        }
+    }
+}

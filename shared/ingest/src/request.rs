@@ -1,0 +1,69 @@
+//! Request: the route, and the stages in their order.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Response};
+use axum::routing::post;
+use eventlane_contracts::Registry;
+use eventlane_contracts::wire::EVENTS_PATH;
+use eventlane_queue::Producer;
+
+use crate::{Fault, Gate, TokenVerifier, answer, auth, body, check, enqueue, gate, parse};
+
+/// What the door needs.
+pub struct Ingest {
+    /// The streams this server knows.
+    pub registry: Arc<Registry>,
+    /// Where events go.
+    pub producer: Arc<dyn Producer>,
+    /// Who decides over single events.
+    pub gate: Arc<dyn Gate>,
+    /// Who verifies tokens.
+    pub tokens: TokenVerifier,
+}
+
+/// The router that Lambda and the local lane serve alike. Without a registered stream the route
+/// doesn't exist.
+pub fn router(ingest: Arc<Ingest>) -> Router {
+    let mut router = Router::new();
+    if !ingest.registry.is_empty() {
+        let events = post(post_events).fallback(async || answer::fault(&Fault::MethodNotAllowed));
+        router = router.route(EVENTS_PATH, events);
+    }
+    router.fallback(async || answer::fault(&Fault::NotFound)).with_state(ingest)
+}
+
+async fn post_events(State(ingest): State<Arc<Ingest>>, request: Request) -> Response<Body> {
+    match stages(&ingest, request).await {
+        Ok(response) => response,
+        Err(fault) => {
+            tracing::info!(status = fault.status().as_u16(), tag = fault.tag(), "a batch was not taken");
+            answer::fault(&fault)
+        }
+    }
+}
+
+async fn stages(ingest: &Ingest, request: Request) -> Result<Response<Body>, Fault> {
+    let (parts, raw) = request.into_parts();
+    body::check_declared_length(&parts.headers)?;
+    let claims = auth::authenticate(&parts.headers, &ingest.tokens)?;
+    let encoding = body::encoding(&parts.headers)?;
+    let bytes = body::decode(encoding, body::read(raw).await?)?;
+    let mut events = parse::parse(&bytes)?;
+    check::check_all(&mut events, &ingest.registry, &claims);
+    gate::gate_all(&mut events, &*ingest.gate, &claims).await?;
+    enqueue::enqueue_all(&mut events, &*ingest.producer, traceparent(&parts.headers)).await?;
+    Ok(answer::verdicts(events))
+}
+
+/// The request's W3C trace context, when it is one: `00-<32 hex>-<16 hex>-<2 hex>`.
+fn traceparent(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get("traceparent")?.to_str().ok()?;
+    let hex = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let sound =
+        value.len() == 55 && value.split('-').map(str::len).eq([2, 32, 16, 2]) && value.split('-').all(hex);
+    sound.then_some(value)
+}

@@ -1,0 +1,178 @@
+//! What an answer means for the rows that were posted.
+//!
+//! Three classes of fault: the token (401, 403) is refreshed once and the batch sent again; the
+//! shape (400, 413) is narrowed down to the row at fault; everything else is tried again later.
+//! Deletion takes a verdict, never a status.
+
+use std::collections::BTreeMap;
+
+use eventlane_contracts::wire;
+
+use crate::encode::Slice;
+use crate::error::{FlushError, TransportError};
+use crate::flush::FlushCore;
+use crate::pass::{Pass, Phase, Step, Suspect};
+use crate::report::{BackoffChange, BatchReport, EventVerdict, LaneFault, PassEnd};
+use crate::retry_after;
+use crate::settle::Fate;
+use crate::transport::PostResponse;
+use crate::verdicts::Verdicts;
+
+/// Single rows refused as requests in a row after which the lane is suspected, not the rows.
+const LONE_FAILURES: usize = 3;
+
+/// `last_reason` of a row that an answer left out or contradicted itself on.
+const UNANSWERED: &str = "answer had no usable verdict on this event";
+
+impl FlushCore {
+    pub(crate) fn answered(
+        &mut self,
+        pass: &mut Pass,
+        slice: Slice,
+        outcome: Result<PostResponse, TransportError>,
+    ) -> Result<Option<BatchReport>, FlushError> {
+        let response = match outcome {
+            Ok(response) => response,
+            Err(error) => {
+                self.ceiling.failed(slice.rows.len(), slice.body.len());
+                self.fail(pass, LaneFault::Transport(error), None)?;
+                return Ok(None);
+            }
+        };
+        let fault = match response.status {
+            200 => match Verdicts::parse(&response.body) {
+                Some(verdicts) => return self.judged(pass, slice, &verdicts).map(Some),
+                None => LaneFault::NotTheContract,
+            },
+            401 | 403 if !pass.refreshed => {
+                pass.refreshed = true;
+                pass.held = Some(slice);
+                pass.step = Step::Authorize { refresh: true };
+                return Ok(None);
+            }
+            status @ (401 | 403) => LaneFault::Auth(status),
+            status @ (400 | 413) => {
+                self.narrow(pass, slice, status)?;
+                return Ok(None);
+            }
+            // No status beyond these is anything but "later": a redirect is no success either.
+            status => LaneFault::Status(status),
+        };
+        self.ceiling.failed(slice.rows.len(), slice.body.len());
+        let wait_us = response.retry_after.and_then(|value| retry_after::parse(&value, self.now_us()));
+        self.fail(pass, fault, wait_us)?;
+        Ok(None)
+    }
+
+    fn judged(
+        &mut self,
+        pass: &mut Pass,
+        slice: Slice,
+        verdicts: &Verdicts,
+    ) -> Result<BatchReport, FlushError> {
+        let is_kept = !self.outbox.inner.acked_retention.is_zero();
+        let mut batch = BatchReport { posted: slice.rows.len() as u64, ..BatchReport::default() };
+        let mut fates = Vec::with_capacity(slice.rows.len());
+        let mut acked: BTreeMap<&str, bool> = BTreeMap::new();
+        for row in &slice.rows {
+            let verdict = verdicts.of(&row.event_id);
+            let status = verdict.map(|verdict| verdict.status);
+            let reason = verdict.and_then(|verdict| verdict.reason.clone()).unwrap_or_default();
+            let fate = match status {
+                Some(wire::Status::Acked) if is_kept => Fate::Stamp,
+                Some(wire::Status::Acked | wire::Status::Refused | wire::Status::Rejected) => Fate::Delete,
+                Some(wire::Status::Deferred) | None => {
+                    pass.keep(row);
+                    let due_us = self.due_us(pass, &row.stream, row.attempt_count);
+                    let reason = if status.is_some() { reason.clone() } else { UNANSWERED.to_owned() };
+                    Fate::Keep { due_us, reason }
+                }
+            };
+            match status {
+                Some(wire::Status::Acked) => batch.acked += 1,
+                Some(wire::Status::Refused) => batch.refused += 1,
+                Some(wire::Status::Rejected) => batch.rejected += 1,
+                Some(wire::Status::Deferred) => batch.deferred += 1,
+                None => batch.unanswered += 1,
+            }
+            if let Some(status) = status {
+                *acked.entry(&row.stream).or_default() |= status == wire::Status::Acked;
+                if status != wire::Status::Acked {
+                    let (event_id, stream) = (row.event_id.clone(), row.stream.clone());
+                    batch.verdicts.push(EventVerdict { event_id, stream, status, reason });
+                }
+            }
+            fates.push((row.event_id.clone(), fate));
+        }
+        self.settle(fates)?;
+        pass.report.add(&batch);
+        if batch.unanswered == batch.posted {
+            self.fail(pass, LaneFault::NoVerdict, None)?;
+            return Ok(batch);
+        }
+        for (stream, acked) in acked {
+            self.heard_of(stream, acked);
+        }
+        self.succeeded(pass)?;
+        Ok(batch)
+    }
+
+    /// The first ack after a stream was all deferred: the server has caught up, so its waiting rows
+    /// need wait no longer. Once a change, or a single event that is deferred again and again would
+    /// never back off.
+    fn heard_of(&mut self, stream: &str, is_acked: bool) {
+        let was_behind = self.behind.insert(stream.to_owned(), !is_acked).unwrap_or(true);
+        if is_acked && was_behind {
+            self.caught_up.insert(stream.to_owned());
+        }
+    }
+
+    fn succeeded(&mut self, pass: &mut Pass) -> Result<(), FlushError> {
+        pass.refreshed = false;
+        pass.parked_failures = 0;
+        self.lone_failures = 0;
+        self.ceiling.succeeded();
+        if self.lane.succeed(&self.outbox.inner.flusher())? {
+            pass.report.backoff = Some(BackoffChange::Cleared);
+        }
+        self.park_suspects(pass)
+    }
+
+    /// 400 or 413: a smaller request, down to the one row that can't be sent.
+    fn narrow(&mut self, pass: &mut Pass, mut slice: Slice, status: u16) -> Result<(), FlushError> {
+        let events = slice.rows.len();
+        if status == 413 && events > 1 {
+            self.ceiling.too_large(events);
+        }
+        if events > 1 {
+            let is_whole = pass.stack.is_empty() && pass.phase == Phase::Ready;
+            // Too large as a whole: the next batch is smaller from the start. Otherwise both halves
+            // are tried, the first one first.
+            if status == 400 || !is_whole {
+                let (first, second) = slice.halves();
+                pass.stack.push(second);
+                pass.stack.push(first);
+            }
+            return Ok(());
+        }
+        let Some(row) = slice.rows.pop() else { return Ok(()) };
+        if pass.phase == Phase::Parked {
+            let due_us = self.due_us(pass, &row.stream, row.attempt_count);
+            let reason = format!("server answers {status} to this event alone");
+            self.settle(vec![(row.event_id, Fate::Park { due_us, reason })])?;
+            pass.parked_failures += 1;
+            if pass.parked_failures >= LONE_FAILURES {
+                pass.drop_work();
+                pass.step = Step::End(PassEnd::Done);
+            }
+            return Ok(());
+        }
+        pass.suspects.push(Suspect { row, status });
+        self.lone_failures += 1;
+        if self.lone_failures >= LONE_FAILURES {
+            self.lone_failures = 0;
+            self.fail(pass, LaneFault::Shape(status), None)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,210 @@
+//! The flush with its network: the core, a transport, a token source. One pass at a time.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::driver::Driver;
+use crate::error::{ConfigError, FlushError};
+use crate::flush::{FlushCore, Task};
+use crate::observe::{Subscribers, Subscription};
+use crate::outbox::Outbox;
+use crate::report::{BatchReport, FlushReport, PassEnd};
+use crate::token::TokenSource;
+use crate::transport::Transport;
+use crate::tuning::FlushOptions;
+
+/// Flushes an outbox. Cheap to clone; all clones share passes.
+#[derive(Clone)]
+pub struct Flusher {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) outbox: Outbox,
+    pub(crate) interval: Duration,
+    pub(crate) linger: Duration,
+    core: Mutex<FlushCore>,
+    transport: Arc<dyn Transport>,
+    tokens: Arc<dyn TokenSource>,
+    turn: Mutex<Turn>,
+    ended: Condvar,
+    came_online: AtomicBool,
+    reports: Subscribers<FlushReport>,
+    batches: Subscribers<BatchReport>,
+}
+
+/// Whose turn it is. Callers that find a pass running wait for it and take its outcome.
+#[derive(Default)]
+struct Turn {
+    is_running: bool,
+    passes: u64,
+    last: Option<Result<FlushReport, FlushError>>,
+}
+
+impl Flusher {
+    /// A flusher for `outbox`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] naming every offender of `options`.
+    pub fn new(
+        outbox: Outbox,
+        options: FlushOptions,
+        transport: Arc<dyn Transport>,
+        tokens: Arc<dyn TokenSource>,
+    ) -> Result<Self, ConfigError> {
+        let core = FlushCore::new(outbox.clone(), &options)?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                outbox,
+                interval: core.tuning.interval,
+                linger: core.tuning.linger,
+                core: Mutex::new(core),
+                transport,
+                tokens,
+                turn: Mutex::default(),
+                ended: Condvar::new(),
+                came_online: AtomicBool::new(false),
+                reports: Subscribers::new(),
+                batches: Subscribers::new(),
+            }),
+        })
+    }
+
+    /// Runs a pass: batches until nothing is eligible or the lane is at fault. Blocks for the time of
+    /// its requests. While a pass runs, callers share it. Not to be called from a hook.
+    ///
+    /// # Errors
+    /// [`FlushError`] when the outbox can't be read or settled; trouble with the network or the
+    /// server is in the report.
+    pub fn flush(&self) -> Result<FlushReport, FlushError> {
+        self.flush_unless(&AtomicBool::new(false))
+    }
+
+    /// As [`flush`](Self::flush), ended at the next batch boundary once `stop` is set.
+    pub(crate) fn flush_unless(&self, stop: &AtomicBool) -> Result<FlushReport, FlushError> {
+        let shared = &*self.shared;
+        let mut turn = shared.turn();
+        if turn.is_running {
+            let passes = turn.passes;
+            while turn.passes == passes {
+                turn = shared.ended.wait(turn).unwrap_or_else(PoisonError::into_inner);
+            }
+            return turn.last.clone().unwrap_or(Err(FlushError::Panicked));
+        }
+        turn.is_running = true;
+        drop(turn);
+        let mut end = EndOfTurn { shared, outcome: Err(FlushError::Panicked) };
+        let outcome = shared.pass(stop);
+        end.outcome = outcome.clone();
+        drop(end);
+        outcome
+    }
+
+    /// Starts the background driver.
+    ///
+    /// # Errors
+    /// The operating system's, when it has no thread to give.
+    pub fn start(&self) -> std::io::Result<Driver> {
+        Driver::start(self.clone())
+    }
+
+    /// Hears of every pass worth hearing of: verdicts other than `acked`, parked rows, faults,
+    /// backoff. With no subscriber such reports are logged at warn.
+    pub fn on_report(&self, hook: impl Fn(&FlushReport) + Send + Sync + 'static) -> Subscription {
+        self.shared.reports.add(hook)
+    }
+
+    /// Hears of every answered batch, after it is settled: for progress bars.
+    pub fn on_batch(&self, hook: impl Fn(&BatchReport) + Send + Sync + 'static) -> Subscription {
+        self.shared.batches.add(hook)
+    }
+
+    /// The network is back: ends the lane's own backoff before the next pass, never a server's
+    /// `Retry-After`.
+    pub fn online(&self) {
+        self.shared.came_online.store(true, Ordering::Release);
+    }
+
+    /// The outbox it flushes.
+    #[must_use]
+    pub fn outbox(&self) -> &Outbox {
+        &self.shared.outbox
+    }
+}
+
+impl Shared {
+    fn turn(&self) -> MutexGuard<'_, Turn> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pass(&self, stop: &AtomicBool) -> Result<FlushReport, FlushError> {
+        if stop.load(Ordering::Acquire) {
+            return Ok(FlushReport { end: PassEnd::Stopped, ..FlushReport::default() });
+        }
+        // After a panic in a hook the core is where it was: its pass goes on.
+        let mut core = self.core.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.came_online.swap(false, Ordering::AcqRel) {
+            core.online();
+        }
+        let report = loop {
+            if stop.load(Ordering::Acquire) {
+                core.stop();
+            }
+            match core.next()? {
+                Task::Authorize { refresh } => core.on_credentials(self.tokens.token(refresh))?,
+                Task::Post(post) => {
+                    let outcome = self.transport.post(post.request());
+                    if let Some(batch) = core.on_answer(outcome)? {
+                        self.batches.tell(&batch);
+                    }
+                }
+                Task::Done(report) => break report,
+            }
+        };
+        drop(core);
+        if report.is_noteworthy() && !self.reports.tell(&report) {
+            log(&report);
+        }
+        Ok(report)
+    }
+}
+
+/// Ends a turn even when a transport or a hook panics: the others must not wait for ever.
+struct EndOfTurn<'a> {
+    shared: &'a Shared,
+    outcome: Result<FlushReport, FlushError>,
+}
+
+impl Drop for EndOfTurn<'_> {
+    fn drop(&mut self) {
+        let mut turn = self.shared.turn();
+        turn.is_running = false;
+        turn.passes += 1;
+        turn.last = Some(self.outcome.clone());
+        self.shared.ended.notify_all();
+    }
+}
+
+impl std::fmt::Debug for Flusher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Flusher").field("outbox", &self.shared.outbox).finish_non_exhaustive()
+    }
+}
+
+fn log(report: &FlushReport) {
+    let fault = match &report.end {
+        PassEnd::Failed(fault) => fault.to_string(),
+        PassEnd::Done | PassEnd::BackingOff | PassEnd::Elsewhere | PassEnd::Stopped => String::new(),
+    };
+    tracing::warn!(
+        refused = report.refused,
+        rejected = report.rejected,
+        deferred = report.deferred,
+        unanswered = report.unanswered,
+        parked = report.parked,
+        fault,
+        backoff = ?report.backoff,
+        "flush"
+    );
+}

@@ -1,0 +1,127 @@
+//! One pass, from its token to its report.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::encode::{Row, Slice};
+use crate::error::FlushError;
+use crate::report::{FlushReport, PassEnd};
+use crate::token::Credentials;
+
+/// What a pass does next.
+pub(crate) enum Step {
+    Authorize { refresh: bool },
+    Assemble,
+    Post(Slice),
+    End(PassEnd),
+}
+
+/// Which rows a pass is at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Ready,
+    /// Parked rows ride with parked rows only, after all others.
+    Parked,
+}
+
+/// A row that failed as a request of its own. Parked only once it is clear that the row is at fault
+/// and not the lane.
+pub(crate) struct Suspect {
+    pub(crate) row: Row,
+    pub(crate) status: u16,
+}
+
+pub(crate) struct Pass {
+    /// Rows kept by this pass are due after it, so none is posted twice in it.
+    pub(crate) start_us: i64,
+    pub(crate) step: Step,
+    pub(crate) phase: Phase,
+    pub(crate) credentials: Option<Credentials>,
+    /// The token was refreshed since the last answer with verdicts.
+    pub(crate) refreshed: bool,
+    /// Waits for the refreshed token.
+    pub(crate) held: Option<Slice>,
+    /// Halves still to post.
+    pub(crate) stack: Vec<Slice>,
+    pub(crate) suspects: Vec<Suspect>,
+    /// Single parked rows that failed with no success between.
+    pub(crate) parked_failures: usize,
+    /// First and last `seq` kept in this pass, by stream.
+    pub(crate) kept: BTreeMap<String, (i64, i64)>,
+    pub(crate) report: FlushReport,
+    _lock: PassLock,
+}
+
+impl Pass {
+    pub(crate) fn new(start_us: i64, lock: PassLock) -> Self {
+        Self {
+            start_us,
+            step: Step::Authorize { refresh: false },
+            phase: Phase::Ready,
+            credentials: None,
+            refreshed: false,
+            held: None,
+            stack: Vec::new(),
+            suspects: Vec::new(),
+            parked_failures: 0,
+            kept: BTreeMap::new(),
+            report: FlushReport::default(),
+            _lock: lock,
+        }
+    }
+
+    pub(crate) fn account(&self) -> Option<String> {
+        self.credentials.as_ref().and_then(|credentials| credentials.account.clone())
+    }
+
+    pub(crate) fn keep(&mut self, row: &Row) {
+        self.kept
+            .entry(row.stream.clone())
+            .and_modify(|(first, last)| {
+                *first = row.seq.min(*first);
+                *last = row.seq.max(*last);
+            })
+            .or_insert((row.seq, row.seq));
+    }
+
+    /// Forgets what was to be posted; the rows themselves stay as they are.
+    pub(crate) fn drop_work(&mut self) {
+        self.held = None;
+        self.stack.clear();
+        self.suspects.clear();
+    }
+}
+
+/// An advisory lock of the operating system on a side file, held for a pass: of several processes
+/// one flushes at a time. It dies with the process. Without it rows would be sent twice, not lost.
+pub(crate) struct PassLock(#[expect(dead_code, reason = "closing the file releases the lock")] Option<File>);
+
+impl PassLock {
+    /// `None` when another pass holds it.
+    pub(crate) fn try_take(outbox: &Path) -> Result<Option<Self>, FlushError> {
+        let mut path = outbox.as_os_str().to_owned();
+        path.push("-flush");
+        let path = PathBuf::from(path);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            options.mode(0o600);
+        }
+        let outcome = options.open(&path).map_err(TryLockError::Error).and_then(|file| {
+            file.try_lock()?;
+            Ok(file)
+        });
+        match outcome {
+            Ok(file) => Ok(Some(Self(Some(file)))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => {
+                Ok(Some(Self(None)))
+            }
+            Err(TryLockError::Error(error)) => Err(FlushError::Lock { path, source: Arc::new(error) }),
+        }
+    }
+}

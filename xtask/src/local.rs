@@ -1,0 +1,120 @@
+//! `cargo xtask local`: the services in the background, for development.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+
+use crate::project::Project;
+use crate::services::{self, Installed, Life, Services};
+use crate::shell;
+
+/// Starts the services unless they run, and prints what to export.
+pub(crate) fn up(project: &Project) -> anyhow::Result<()> {
+    let folder = folder(project);
+    let known = read(&folder);
+    if !known.is_empty() && known.iter().all(|service| service.runs(&folder)) {
+        return export(project, &known);
+    }
+    down(project)?;
+    let installed = Installed::install(project, false)?;
+    for part in installed.left_out() {
+        println!("left out: {part}");
+    }
+    fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    let services = Services::start(&installed, &folder, Life::Detached)?;
+    let started: Vec<Entry> = services
+        .iter()
+        .map(|service| Entry {
+            variable: service.variable().to_owned(),
+            url: service.url(),
+            group: service.group(),
+        })
+        .collect();
+    let lines: String = started.iter().map(Entry::line).collect();
+    fs::write(folder.join("services"), lines).context("write down what was started")?;
+    export(project, &started)
+}
+
+/// Stops what `up` started; nothing running is fine.
+pub(crate) fn down(project: &Project) -> anyhow::Result<()> {
+    let folder = folder(project);
+    for service in read(&folder) {
+        if service.runs(&folder) {
+            services::stop_detached(service.group);
+            println!("stopped {}", service.url);
+        }
+    }
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("remove {}", folder.display()))?;
+    }
+    Ok(())
+}
+
+fn folder(project: &Project) -> PathBuf {
+    project.local().join("up")
+}
+
+fn export(project: &Project, services: &[Entry]) -> anyhow::Result<()> {
+    println!("export EVENTLANE_TEST_BIN_DIR={}", project.bin_dir()?.display());
+    for service in services {
+        println!("export {}={}", service.variable, service.url);
+    }
+    Ok(())
+}
+
+/// A service that was started, one line of the file `services`.
+#[derive(Debug, PartialEq, Eq)]
+struct Entry {
+    variable: String,
+    url: String,
+    group: u32,
+}
+
+impl Entry {
+    fn line(&self) -> String {
+        format!("{} {} {}\n", self.variable, self.url, self.group)
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split(' ').map(str::to_owned);
+        let (variable, url, group) = (words.next()?, words.next()?, words.next()?.parse().ok()?);
+        Some(Self { variable, url, group })
+    }
+
+    /// Whether it is still ours: after a restart of the machine its id may be someone else's.
+    fn runs(&self, up: &Path) -> bool {
+        let local = up.parent().unwrap_or(up).to_string_lossy().into_owned();
+        services::is_alive(self.group) && command_line(self.group).contains(&local)
+    }
+}
+
+/// A process's command line: from `/proc` where there is one, since small systems lack `ps`.
+fn command_line(process: u32) -> String {
+    let ps = || shell::output(Command::new("ps").args(["-o", "command=", "-p", &process.to_string()]));
+    fs::read_to_string(format!("/proc/{process}/cmdline")).or_else(|_| ps()).unwrap_or_default()
+}
+
+fn read(folder: &Path) -> Vec<Entry> {
+    let text = fs::read_to_string(folder.join("services")).unwrap_or_default();
+    text.lines().filter_map(Entry::parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_is_found_again_from_its_line() {
+        let entry = Entry { variable: "V".to_owned(), url: "http://127.0.0.1:1".to_owned(), group: 7 };
+        assert_eq!(Entry::parse(entry.line().trim_end()), Some(entry));
+        assert_eq!(Entry::parse("half a"), None);
+    }
+
+    #[test]
+    fn someone_elses_process_is_not_ours() {
+        let entry = Entry { variable: String::new(), url: String::new(), group: std::process::id() };
+        assert!(!entry.runs(Path::new("/nonexistent/.local/up")));
+    }
+}
