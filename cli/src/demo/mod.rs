@@ -53,7 +53,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     server.stop()?;
 
     let held = drain_until_killed(scratch.path(), &sent.poison)?;
-    tell(format!("the drain was killed {held}, its work archived and not yet acked"));
+    tell(format!("the drain was killed while {held}: archived, not yet acked"));
     let runtime = crate::runtime()?;
     if runtime.block_on(lane.is_drained())? {
         bail!("the drain was killed with no work left: the demo shows nothing");

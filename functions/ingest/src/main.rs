@@ -1,2 +1,27 @@
-//! Skeleton.
-fn main() {}
+//! The ingest Lambda: settings from the environment, the door of `eventlane-ingest`, SQS behind it.
+
+mod settings;
+
+use std::sync::Arc;
+
+use eventlane_aws::{SqsQueue, Timeouts, sdk_config};
+use eventlane_contracts::SystemClock;
+use eventlane_ingest::{Ingest, router};
+use eventlane_lane::ConsentGate;
+use lambda_http::Error;
+use settings::Settings;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    lambda_http::tracing::init_default_subscriber();
+    let clock = Arc::new(SystemClock);
+    let settings = Settings::read(|name| std::env::var(name).ok())?;
+    let config = sdk_config(Timeouts::default()).await;
+    let ingest = Ingest {
+        registry: Arc::new(eventlane_lane::registry()?),
+        producer: Arc::new(SqsQueue::new(&config, &settings.queue_url_prefix, clock.clone())?),
+        gate: Arc::new(ConsentGate),
+        tokens: settings.tokens.verifier(clock)?,
+    };
+    lambda_http::run(router(Arc::new(ingest))).await
+}

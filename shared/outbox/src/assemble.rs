@@ -194,8 +194,13 @@ pub(crate) fn pull_parked(
     account: Option<&str>,
     far_us: i64,
     due_us: i64,
-) -> rusqlite::Result<usize> {
-    connection.prepare_cached(PULL_PARKED)?.execute((account, far_us, due_us))
+) -> rusqlite::Result<()> {
+    let latest_us: Option<i64> =
+        connection.prepare_cached(PARKED_LATEST)?.query_row([account], |row| row.get(0))?;
+    if latest_us.is_some_and(|latest_us| latest_us > far_us) {
+        connection.prepare_cached(PULL_PARKED)?.execute((account, far_us, due_us))?;
+    }
+    Ok(())
 }
 
 /// The time the next waiting row of this account is due.
@@ -256,6 +261,10 @@ pub(crate) const PARKED_DUE: &str = "SELECT seq FROM eventlane_outbox \
     ORDER BY next_retry_at_us LIMIT ?3";
 
 const PARKED_EARLIEST: &str = "SELECT min(next_retry_at_us) FROM eventlane_outbox \
+    WHERE acked_at_us IS NULL AND next_retry_at_us IS NOT NULL \
+        AND substr(coalesce(last_reason, ''), 1, 8) = 'parked: ' AND account IS ?1";
+
+const PARKED_LATEST: &str = "SELECT max(next_retry_at_us) FROM eventlane_outbox \
     WHERE acked_at_us IS NULL AND next_retry_at_us IS NOT NULL \
         AND substr(coalesce(last_reason, ''), 1, 8) = 'parked: ' AND account IS ?1";
 

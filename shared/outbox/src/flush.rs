@@ -5,7 +5,7 @@
 //! its own can drive it just as well:
 //!
 //! ```text
-//! loop { match core.next()? {
+//! loop { match core.next_task()? {
 //!     Task::Authorize { refresh } => core.on_credentials(get_token(refresh)),
 //!     Task::Post(post) => { core.on_answer(http_post(post.request()))?; }
 //!     Task::Done(report) => break report,
@@ -41,7 +41,7 @@ pub enum Task {
     },
     /// Post this, then call [`FlushCore::on_answer`].
     Post(Post),
-    /// The pass is over. The next call of [`FlushCore::next`] begins another.
+    /// The pass is over. The next call of [`FlushCore::next_task`] begins another.
     Done(FlushReport),
 }
 
@@ -110,7 +110,7 @@ impl FlushCore {
     ///
     /// # Errors
     /// [`FlushError`] when the outbox or its lock can't be used; the pass is over then.
-    pub fn next(&mut self) -> Result<Task, FlushError> {
+    pub fn next_task(&mut self) -> Result<Task, FlushError> {
         let mut pass = match self.pass.take() {
             Some(pass) => pass,
             None => match self.begin()? {

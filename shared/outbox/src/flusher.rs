@@ -151,7 +151,7 @@ impl Shared {
             if stop.load(Ordering::Acquire) {
                 core.stop();
             }
-            match core.next()? {
+            match core.next_task()? {
                 Task::Authorize { refresh } => core.on_credentials(self.tokens.token(refresh))?,
                 Task::Post(post) => {
                     let outcome = self.transport.post(post.request());

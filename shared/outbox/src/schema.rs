@@ -6,7 +6,8 @@
 //!
 //! A parked row is a waiting row whose `last_reason` begins with [`PARKED`]. Three partial indexes
 //! keep the kinds apart, so that finding one kind never walks through another's backlog:
-//! `ready` by (account, stream, seq), `waiting` and `parked` by due time.
+//! `ready` by (account, stream, seq), `waiting` and `parked` by due time. `ready` holds the columns of
+//! its own condition too: SQLite then picks rows without reading past their payloads.
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use std::sync::Arc;
@@ -42,7 +43,8 @@ CREATE TABLE eventlane_outbox (
     acked_at_us      INTEGER,
     account          TEXT
 );
-CREATE INDEX eventlane_outbox_ready ON eventlane_outbox (account, stream, seq)
+CREATE INDEX eventlane_outbox_ready ON eventlane_outbox
+    (account, stream, seq, next_retry_at_us, acked_at_us)
     WHERE acked_at_us IS NULL AND next_retry_at_us IS NULL;
 CREATE INDEX eventlane_outbox_waiting ON eventlane_outbox (account, stream, next_retry_at_us)
     WHERE acked_at_us IS NULL AND next_retry_at_us IS NOT NULL

@@ -111,10 +111,11 @@ impl Fault {
     }
 }
 
-/// Codes come bare (`QueueDoesNotExist`) or with the old protocol's prefix
-/// (`AWS.SimpleQueueService.NonExistentQueue`).
+/// Codes come bare (`QueueDoesNotExist`), with the old protocol's prefix
+/// (`AWS.SimpleQueueService.NonExistentQueue`) or as the exception's name (`AccessDeniedException`).
 fn kind(code: &str, message: &str) -> Kind {
     let short = code.rsplit(['.', '#']).next().unwrap_or(code);
+    let short = short.strip_suffix("Exception").unwrap_or(short);
     if short.contains("Throttl") {
         return Kind::Service;
     }
@@ -128,13 +129,11 @@ fn kind(code: &str, message: &str) -> Kind {
         | "InternalServerError"
         | "SlowDown"
         | "RequestTimeout"
-        | "RequestTimeoutException"
-        | "TooManyRequestsException"
+        | "TooManyRequests"
         | "OverLimit" => Kind::Service,
         "QueueDoesNotExist"
         | "NonExistentQueue"
         | "AccessDenied"
-        | "AccessDeniedException"
         | "InvalidAddress"
         | "InvalidSecurity"
         | "UnsupportedOperation" => Kind::Queue,

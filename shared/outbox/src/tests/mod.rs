@@ -6,6 +6,7 @@ mod assembly;
 mod driver;
 mod faults;
 mod http;
+mod model;
 mod narrow;
 mod pace;
 mod settle;

@@ -144,9 +144,9 @@ fn a_crash_between_answer_and_settling_sends_the_same_ids_again() {
     let rig = Rig::new();
     let ids = rig.append("a", 3);
     let mut core = FlushCore::new(rig.outbox.clone(), &FlushOptions::default()).unwrap();
-    assert!(matches!(core.next().unwrap(), Task::Authorize { refresh: false }));
+    assert!(matches!(core.next_task().unwrap(), Task::Authorize { refresh: false }));
     core.on_credentials(Ok(Credentials::anonymous())).unwrap();
-    assert!(matches!(core.next().unwrap(), Task::Post(_)));
+    assert!(matches!(core.next_task().unwrap(), Task::Post(_)));
     drop(core); // posted, and nothing after that
     let again = Outbox::open(rig.path(), registry(), OutboxOptions::default()).unwrap();
     flusher(&again, FlushOptions::default(), &rig.server).flush().unwrap();

@@ -1,0 +1,82 @@
+//! The function's settings, from environment variables.
+//!
+//! | variable | what |
+//! | --- | --- |
+//! | `EVENTLANE_QUEUE_URL_PREFIX` | URL of the queues up to the stream's name, region and account in it |
+//! | `EVENTLANE_ARCHIVE_TABLE` | the DynamoDB table that events are archived in |
+//! | `EVENTLANE_VISIBILITY_SECONDS` | lease on a message, 1 to 43200; 60 if not set |
+//! | `EVENTLANE_MAX_ATTEMPTS` | attempts before a dead letter, 1 to 100; 5 if not set |
+//! | `EVENTLANE_MARGIN_SECONDS` | kept free before the deadline for one callback; 5 if not set |
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use eventlane_consumer::DeliveryOptions;
+
+pub(crate) struct Settings {
+    pub(crate) queue_url_prefix: String,
+    pub(crate) archive_table: String,
+    pub(crate) delivery: DeliveryOptions,
+    pub(crate) margin: Duration,
+}
+
+impl Settings {
+    /// Reads the settings, naming every variable that is missing or no number; ranges are judged by
+    /// the consumer.
+    pub(crate) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let mut faults = Vec::new();
+        let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        let mut needed = |name: &str| {
+            set(name).unwrap_or_else(|| {
+                faults.push(format!("{name} is not set"));
+                String::new()
+            })
+        };
+        let queue_url_prefix = needed("EVENTLANE_QUEUE_URL_PREFIX");
+        let archive_table = needed("EVENTLANE_ARCHIVE_TABLE");
+        let defaults = DeliveryOptions::default();
+        let visibility =
+            number(&set, "EVENTLANE_VISIBILITY_SECONDS", defaults.visibility.as_secs(), &mut faults);
+        let max_attempts = number(&set, "EVENTLANE_MAX_ATTEMPTS", defaults.max_attempts, &mut faults);
+        let margin = number(&set, "EVENTLANE_MARGIN_SECONDS", 5, &mut faults);
+        if !faults.is_empty() {
+            bail!("the drain can't start: {}", faults.join("; "));
+        }
+        let delivery =
+            DeliveryOptions { visibility: Duration::from_secs(visibility), max_attempts, ..defaults };
+        Ok(Self { queue_url_prefix, archive_table, delivery, margin: Duration::from_secs(margin) })
+    }
+}
+
+fn number<T: FromStr>(
+    set: &impl Fn(&str) -> Option<String>,
+    name: &str,
+    default: T,
+    faults: &mut Vec<String>,
+) -> T {
+    match set(name).map(|text| text.trim().parse()) {
+        None => default,
+        Some(Ok(value)) => value,
+        Some(Err(_)) => {
+            faults.push(format!("{name} is no whole number"));
+            default
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_offender_is_named_in_one_error() {
+        let text = Settings::read(|name| (name == "EVENTLANE_MAX_ATTEMPTS").then(|| "many".to_owned()))
+            .err()
+            .unwrap()
+            .to_string();
+        for name in ["EVENTLANE_QUEUE_URL_PREFIX", "EVENTLANE_ARCHIVE_TABLE", "EVENTLANE_MAX_ATTEMPTS"] {
+            assert!(text.contains(name), "{name} is missing in {text}");
+        }
+    }
+}
