@@ -1,1 +1,15 @@
-//! Skeleton.
+//! End to end: one file a promise. The same promises are asked of the lane on one machine
+//! (`eventlane up`) and of the AWS-shaped lane: both functions as Lambda processes, SQS by
+//! LocalStack, DynamoDB by ministack.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on has to fail")]
+
+mod support;
+
+mod aws_outage;
+mod bad_input;
+mod demo;
+mod kill;
+mod large_batch;
+mod literals;
+mod real_records;
+mod wire;

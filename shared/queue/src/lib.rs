@@ -43,7 +43,7 @@ mod split;
 #[cfg(test)]
 mod tests;
 
-pub use attributes::{Attributes, Message};
+pub use attributes::{Attribute, Attributes, Message};
 pub use dead_letter::{DeadLetter, DeadLetterPage, Requeued};
 pub use delivery::{Delivery, Lease, Receipt, Unsettled};
 pub use embedded::{EmbeddedQueue, QueueCounts};

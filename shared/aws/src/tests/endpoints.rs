@@ -8,7 +8,7 @@ use aws_config::retry::RetryConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_sqs::config::{Credentials, SharedCredentialsProvider};
 use eventlane_contracts::SystemClock;
-use eventlane_queue::{EnqueueError, Producer};
+use eventlane_queue::Producer;
 use eventlane_testkit::emulators::aws_environment;
 
 use super::{bench, messages};
@@ -43,25 +43,22 @@ async fn with_an_endpoint_calls_go_there_whatever_the_prefixs_host() {
     assert!(SqsQueue::new(&config, "lane", Arc::new(SystemClock)).is_err());
 }
 
-#[test]
-fn the_environments_endpoint_is_honoured() {
+/// The test starts itself again in the environment it asks about, and there only sends.
+#[tokio::test]
+async fn the_environments_endpoint_is_honoured() {
+    if let Ok(prefix) = env::var(PREFIX) {
+        let config = sdk_config(Timeouts::default()).await;
+        let queue = SqsQueue::new(&config, &prefix, Arc::new(SystemClock)).unwrap();
+        assert_eq!(queue.enqueue(&super::stream("a"), &messages(["x"])).await, [Ok(())]);
+        return;
+    }
     let bench = bench();
     let child = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "tests::endpoints::in_an_environment_of_its_own", "--ignored"])
+        .args(["--exact", "tests::endpoints::the_environments_endpoint_is_honoured"])
         .envs(aws_environment(&bench.sqs.url()))
         .env(PREFIX, "https://sqs.eu-west-1.amazonaws.com/123456789012/lane")
         .output()
         .unwrap();
     assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
     assert_eq!(bench.sqs.messages("lane-a").len(), 1);
-}
-
-#[tokio::test]
-#[ignore = "started by the test above"]
-async fn in_an_environment_of_its_own() {
-    let Ok(prefix) = env::var(PREFIX) else { return };
-    let config = sdk_config(Timeouts::default()).await;
-    let queue = SqsQueue::new(&config, &prefix, Arc::new(SystemClock)).unwrap();
-    let outcomes: Vec<Result<(), EnqueueError>> = queue.enqueue(&super::stream("a"), &messages(["x"])).await;
-    assert_eq!(outcomes, [Ok(())]);
 }

@@ -59,5 +59,5 @@ fn identity_is_declared_as_the_server_stamps_it() {
 #[test]
 fn the_lock_is_up_to_date() {
     let lock = Lock::of(&registry().unwrap()).to_text();
-    eventlane_testkit::golden(&root().join("streams.lock.json"), &lock);
+    eventlane_testkit::golden(root().join("streams.lock.json"), &lock);
 }

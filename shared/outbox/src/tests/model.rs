@@ -33,12 +33,12 @@ enum Mood {
 fn mood() -> impl Strategy<Value = Mood> {
     prop_oneof![
         4 => any::<u8>().prop_map(Mood::Mixed),
-        Just(Mood::Partial),
-        Just(Mood::Contradicting),
-        prop::sample::select(vec![301, 400, 401, 404, 413, 429, 500, 503]).prop_map(Mood::Status),
-        Just(Mood::Portal),
-        Just(Mood::Broken),
-        (1usize..4).prop_map(Mood::Narrow),
+        1 => Just(Mood::Partial),
+        1 => Just(Mood::Contradicting),
+        1 => prop::sample::select(vec![301, 400, 401, 404, 413, 429, 500, 503]).prop_map(Mood::Status),
+        1 => Just(Mood::Portal),
+        1 => Just(Mood::Broken),
+        1 => (1usize..4).prop_map(Mood::Narrow),
     ]
 }
 

@@ -1,0 +1,182 @@
+//! The AWS-shaped lane: ingest and drain as Lambda processes, SQS by LocalStack, DynamoDB by
+//! ministack, all of one test's names its own.
+
+use std::collections::HashMap;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_dynamodb::types::{
+    AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
+};
+use aws_sdk_sqs::types::QueueAttributeName;
+use eventlane_testkit::emulators::{localstack_url, ministack_url};
+use eventlane_testkit::process::{Process, binary};
+use eventlane_testkit::runtime_api::RuntimeApi;
+use eventlane_testkit::server::LocalServer;
+use eventlane_testkit::tokens;
+use tokio::runtime::Runtime;
+
+use super::{Archived, Lane, PATIENCE, gateway};
+
+pub(crate) struct Aws {
+    runtime: Runtime,
+    sqs: aws_sdk_sqs::Client,
+    dynamo: aws_sdk_dynamodb::Client,
+    prefix: String,
+    gateway: LocalServer,
+    drain_api: RuntimeApi,
+    _processes: [Process; 2],
+}
+
+impl Aws {
+    /// A lane whose every stream has its queues, but those `without`.
+    pub(crate) fn start(name: &str, without: &[&str]) -> Self {
+        let runtime = Runtime::new().unwrap();
+        let sqs = aws_sdk_sqs::Client::new(&config(&localstack_url()));
+        let dynamo = aws_sdk_dynamodb::Client::new(&config(&ministack_url()));
+        let prefix = runtime.block_on(provision(&sqs, &dynamo, name, without));
+        Self::run(runtime, sqs, dynamo, name, prefix)
+    }
+
+    /// A lane whose SQS nobody answers for: a port that was just closed.
+    pub(crate) fn without_sqs(name: &str) -> Self {
+        let runtime = Runtime::new().unwrap();
+        let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let sqs = aws_sdk_sqs::Client::new(&config(&format!("http://{closed}")));
+        let dynamo = aws_sdk_dynamodb::Client::new(&config(&ministack_url()));
+        let prefix = format!("http://{closed}/queue/us-east-1/000000000000/{name}");
+        Self::run(runtime, sqs, dynamo, name, prefix)
+    }
+
+    fn run(
+        runtime: Runtime,
+        sqs: aws_sdk_sqs::Client,
+        dynamo: aws_sdk_dynamodb::Client,
+        name: &str,
+        prefix: String,
+    ) -> Self {
+        let (ingest_api, drain_api) = (Arc::new(RuntimeApi::start()), RuntimeApi::start());
+        let ingest =
+            function("ingest", &ingest_api, &prefix, &[("EVENTLANE_HS256_SECRET", tokens::HS256_SECRET)]);
+        // One failure is enough for a dead letter, and a released message is due at once.
+        let table = [("EVENTLANE_ARCHIVE_TABLE", name), ("EVENTLANE_MAX_ATTEMPTS", "1")];
+        let drain = function("drain", &drain_api, &prefix, &table);
+        let gateway = gateway::start(ingest_api);
+        Self { runtime, sqs, dynamo, prefix, gateway, drain_api, _processes: [ingest, drain] }
+    }
+
+    /// Every message of a stream's queue, taken out of it.
+    pub(crate) fn take_messages(&self, stream: &str) -> Vec<String> {
+        let url = format!("{}-{stream}", self.prefix);
+        let mut bodies = Vec::new();
+        loop {
+            let receive =
+                self.sqs.receive_message().queue_url(&url).max_number_of_messages(10).wait_time_seconds(1);
+            let messages = self.runtime.block_on(receive.send()).unwrap().messages.unwrap_or_default();
+            if messages.is_empty() {
+                return bodies;
+            }
+            bodies.extend(messages.into_iter().map(|message| message.body.unwrap()));
+        }
+    }
+
+    fn scan(&self) -> Vec<Archived> {
+        let table = self.prefix.rsplit('/').next().unwrap();
+        let mut events = Vec::new();
+        let mut start: Option<HashMap<String, AttributeValue>> = None;
+        loop {
+            let scan = self.dynamo.scan().table_name(table).set_exclusive_start_key(start.take());
+            let page = self.runtime.block_on(scan.send()).unwrap();
+            events.extend(page.items().iter().map(|item| {
+                let text = |name: &str| item[name].as_s().unwrap().clone();
+                Archived { stream: text("stream"), event_id: text("event_id"), payload: text("payload") }
+            }));
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return events;
+            }
+        }
+    }
+}
+
+impl Lane for Aws {
+    fn url(&self) -> String {
+        format!("{}/api/events", self.gateway.url())
+    }
+
+    fn secret(&self) -> String {
+        tokens::HS256_SECRET.to_owned()
+    }
+
+    fn archived(&self) -> Vec<Archived> {
+        let pass =
+            || self.drain_api.invoke(&serde_json::json!({}), Duration::from_secs(30)).response(PATIENCE);
+        let mut report = pass();
+        while report["empty"] == false {
+            report = pass();
+        }
+        assert_eq!(report["dead_lettered"], 0, "{report}");
+        self.scan()
+    }
+}
+
+fn config(endpoint: &str) -> SdkConfig {
+    let credentials = aws_sdk_sqs::config::Credentials::new("test", "test", None, None, "test");
+    SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("us-east-1"))
+        .endpoint_url(endpoint)
+        .credentials_provider(aws_sdk_sqs::config::SharedCredentialsProvider::new(credentials))
+        .build()
+}
+
+/// Queues, dead-letter queues and the archive table; the queues' URL prefix.
+async fn provision(
+    sqs: &aws_sdk_sqs::Client,
+    dynamo: &aws_sdk_dynamodb::Client,
+    name: &str,
+    without: &[&str],
+) -> String {
+    let registry = eventlane_lane::registry().unwrap();
+    for stream in registry.streams().map(|stream| stream.name().as_str()) {
+        if without.contains(&stream) {
+            continue;
+        }
+        for queue in [format!("{name}-{stream}"), format!("{name}-{stream}-dlq")] {
+            let create = sqs.create_queue().queue_name(queue);
+            create.attributes(QueueAttributeName::MaximumMessageSize, "1048576").send().await.unwrap();
+        }
+    }
+    let attribute = |name: &str| {
+        AttributeDefinition::builder()
+            .attribute_name(name)
+            .attribute_type(ScalarAttributeType::S)
+            .build()
+            .unwrap()
+    };
+    let key =
+        |name: &str, kind| KeySchemaElement::builder().attribute_name(name).key_type(kind).build().unwrap();
+    let table = dynamo.create_table().table_name(name).billing_mode(BillingMode::PayPerRequest);
+    let table = table.attribute_definitions(attribute("pk")).attribute_definitions(attribute("sk"));
+    let table = table.key_schema(key("pk", KeyType::Hash)).key_schema(key("sk", KeyType::Range));
+    table.send().await.unwrap();
+    format!("{}/queue/us-east-1/000000000000/{name}", localstack_url())
+}
+
+/// A function's process, as Lambda starts it.
+fn function(name: &str, api: &RuntimeApi, prefix: &str, more: &[(&str, &str)]) -> Process {
+    let mut command = Command::new(binary(name));
+    command
+        .env_clear()
+        .envs(api.environment(name))
+        .env("AWS_REGION", "us-east-1")
+        .env("AWS_ACCESS_KEY_ID", "test")
+        .env("AWS_SECRET_ACCESS_KEY", "test")
+        // The queues' host is in their URLs; only the archive's has to be said.
+        .env("AWS_ENDPOINT_URL_DYNAMODB", ministack_url())
+        .env("EVENTLANE_QUEUE_URL_PREFIX", prefix)
+        .envs(more.iter().copied());
+    Process::start(&mut command)
+}

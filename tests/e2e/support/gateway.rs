@@ -1,0 +1,53 @@
+//! An HTTP API in front of a function: each request becomes a gateway event (payload 2.0), handed in
+//! through the Runtime API; the function's answer becomes the response.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, Response, Uri};
+use eventlane_testkit::runtime_api::RuntimeApi;
+use eventlane_testkit::server::LocalServer;
+use serde_json::Value;
+
+use super::{PATIENCE, fixture};
+
+/// What an HTTP API waits for a function.
+const TIMEOUT: Duration = Duration::from_secs(29);
+
+pub(crate) fn start(functions: Arc<RuntimeApi>) -> LocalServer {
+    let handler = async move |uri: Uri, headers: HeaderMap, body: Bytes| {
+        let event = event(uri.path(), &headers, &body);
+        let functions = Arc::clone(&functions);
+        // The Runtime API's answer is awaited on a thread.
+        let answer =
+            tokio::task::spawn_blocking(move || functions.invoke(&event, TIMEOUT).response(PATIENCE));
+        response(&answer.await.unwrap())
+    };
+    LocalServer::start(Router::new().fallback(handler))
+}
+
+/// The event of a POST with a text body.
+pub(crate) fn event(path: &str, headers: &HeaderMap, body: &[u8]) -> Value {
+    let text = std::fs::read_to_string(fixture("gateway/http-api-v2.json")).unwrap();
+    let mut event: Value = serde_json::from_str(&text).unwrap();
+    event["rawPath"] = path.into();
+    event["requestContext"]["http"]["path"] = path.into();
+    for (name, value) in headers {
+        if name != "host" {
+            event["headers"][name.as_str()] = value.to_str().unwrap().into();
+        }
+    }
+    event["body"] = std::str::from_utf8(body).unwrap().into();
+    event
+}
+
+fn response(answer: &Value) -> Response<Body> {
+    let mut response =
+        Response::builder().status(u16::try_from(answer["statusCode"].as_u64().unwrap()).unwrap());
+    for (name, value) in answer["headers"].as_object().into_iter().flatten() {
+        response = response.header(name, value.as_str().unwrap());
+    }
+    response.body(answer["body"].as_str().unwrap_or_default().to_owned().into()).unwrap()
+}
