@@ -57,7 +57,7 @@ fn of_every_command() {
     );
     says(
         &["send", "--data", data, "--stream", "earthquake", "--url", "http://example.com/api/events", &lines],
-        &["https"],
+        &["http", "loopback"],
     );
     says(
         &["send", "--data", data, "--stream", "earthquake", "--url", "https://example.com/other", &lines],

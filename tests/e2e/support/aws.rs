@@ -33,6 +33,8 @@ pub(crate) struct Aws {
 impl Aws {
     /// A lane whose every stream has its queues, but those `without`.
     pub(crate) fn start(name: &str, without: &[&str]) -> Self {
+        // A run of its own beside what an emulator kept of earlier ones.
+        let name = &format!("{name}-{}", std::process::id());
         let runtime = Runtime::new().unwrap();
         let sqs = aws_sdk_sqs::Client::new(&config(&localstack_url()));
         let dynamo = aws_sdk_dynamodb::Client::new(&config(&ministack_url()));

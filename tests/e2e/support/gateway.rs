@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
+use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderMap, Response, Uri};
 use eventlane_testkit::runtime_api::RuntimeApi;
 use eventlane_testkit::server::LocalServer;
@@ -25,7 +26,8 @@ pub(crate) fn start(functions: Arc<RuntimeApi>) -> LocalServer {
             tokio::task::spawn_blocking(move || functions.invoke(&event, TIMEOUT).response(PATIENCE));
         response(&answer.await.unwrap())
     };
-    LocalServer::start(Router::new().fallback(handler))
+    // A gateway takes 10 MB; what a function takes is the test's matter.
+    LocalServer::start(Router::new().fallback(handler).layer(DefaultBodyLimit::disable()))
 }
 
 /// The event of a POST with a text body.
