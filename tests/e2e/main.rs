@@ -1,7 +1,7 @@
 //! End to end: one file a promise. The same promises are asked of the lane on one machine
 //! (`eventlane up`) and of the AWS-shaped lane: both functions as Lambda processes, SQS by
 //! LocalStack, DynamoDB by ministack.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on has to fail")]
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has to fail")]
 
 mod support;
 
