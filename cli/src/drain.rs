@@ -34,7 +34,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let consumer = lane.consumer(&folder, delivery, options.faults.clone())?;
     crate::runtime()?.block_on(async {
         while !lane.is_drained().await? {
-            consumer.drain_once(Duration::from_secs(2)).await?;
+            let report = consumer.drain_once(Duration::from_secs(2)).await?;
+            if report.delivered + report.dead_lettered == 0 && !report.empty {
+                anyhow::bail!("the queues in {} can't be read", options.data.display());
+            }
         }
         Ok(())
     })

@@ -1,14 +1,16 @@
 //! What a local lane puts around the user's handler: a log of calls, and the faults of a test.
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use anyhow::Context;
 use async_trait::async_trait;
 use eventlane_consumer::{Handler, HandlerError, SubBatch};
 use eventlane_contracts::{Clock, SystemClock};
-use rusqlite::Connection;
+use rusqlite::{Connection, TransactionBehavior};
 
 /// Faults that a test or the demo asks for.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -25,7 +27,7 @@ pub(crate) struct Faults {
 /// nothing hides a second call.
 pub(crate) struct Hooked {
     inner: Arc<dyn Handler>,
-    calls: Mutex<Connection>,
+    calls: Arc<Mutex<Connection>>,
     faults: Faults,
     handled: AtomicU64,
 }
@@ -38,22 +40,27 @@ impl Hooked {
             "CREATE TABLE IF NOT EXISTS handler_calls \
              (stream TEXT NOT NULL, event_id TEXT NOT NULL, attempt INTEGER NOT NULL, called_at_us INTEGER NOT NULL)",
         )?;
-        Ok(Self { inner, calls: Mutex::new(calls), faults, handled: AtomicU64::new(0) })
+        Ok(Self { inner, calls: Arc::new(Mutex::new(calls)), faults, handled: AtomicU64::new(0) })
     }
 
-    fn note(&self, batch: &SubBatch) -> rusqlite::Result<()> {
-        let now = SystemClock.now_us();
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let transaction = calls.transaction()?;
-        for event in &batch.events {
-            transaction.prepare_cached("INSERT INTO handler_calls VALUES (?1, ?2, ?3, ?4)")?.execute((
-                batch.stream.as_str(),
-                &event.event_id,
-                batch.attempt,
-                now,
-            ))?;
-        }
-        transaction.commit()
+    /// Notes the call, on a thread where waiting for the file harms nobody.
+    async fn note(&self, batch: &SubBatch) -> Result<(), HandlerError> {
+        let (calls, stream, attempt) = (Arc::clone(&self.calls), batch.stream.clone(), batch.attempt);
+        let ids: Vec<String> = batch.events.iter().map(|event| event.event_id.clone()).collect();
+        let noted = tokio::task::spawn_blocking(move || {
+            let now = SystemClock.now_us();
+            let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
+            let transaction = calls.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            {
+                let mut insert =
+                    transaction.prepare_cached("INSERT INTO handler_calls VALUES (?1, ?2, ?3, ?4)")?;
+                for id in &ids {
+                    insert.execute((stream.as_str(), id, attempt, now))?;
+                }
+            }
+            transaction.commit()
+        });
+        Ok(noted.await??)
     }
 
     /// Stands still for good once enough was handled: archived, not yet acked, with work left.
@@ -64,7 +71,8 @@ impl Hooked {
             return;
         }
         if handled == after {
-            say(&format!("holding after {after} sub-batches"));
+            // Whoever waits for this line sees its absence.
+            let _ = say(&format!("holding after {after} sub-batches"));
         }
         std::future::pending::<()>().await;
     }
@@ -73,8 +81,7 @@ impl Hooked {
 #[async_trait]
 impl Handler for Hooked {
     async fn handle(&self, batch: &SubBatch) -> Result<(), HandlerError> {
-        // A handful of rows in a local file: not worth a thread of their own.
-        self.note(batch)?;
+        self.note(batch).await?;
         if let Some(poison) = &self.faults.poison
             && batch.events.iter().any(|event| event.event_id == *poison)
         {
@@ -87,7 +94,14 @@ impl Handler for Hooked {
 }
 
 /// One line on stdout, at once.
-#[expect(clippy::print_stdout, reason = "stdout is where a command answers")]
-pub(crate) fn say(line: &str) {
-    println!("{line}");
+///
+/// # Errors
+/// When stdout can't be written. A reader that has gone away is none: it has heard enough.
+pub(crate) fn say(line: &str) -> anyhow::Result<()> {
+    match writeln!(std::io::stdout(), "{line}") {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(error).context("stdout can't be written")
+        }
+        _ => Ok(()),
+    }
 }

@@ -41,11 +41,12 @@ enum Command {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    // Logs go to stderr and are quiet unless asked for: a command's failure is one line.
-    tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::from_env("EVENTLANE_LOG"))
-        .with_writer(std::io::stderr)
-        .init();
+    // What keeps running warns; a command that ends says what went wrong in its one line.
+    let level = match arguments.command {
+        Command::Up(_) | Command::Drain(_) => tracing::Level::WARN,
+        _ => tracing::Level::ERROR,
+    };
+    eventlane_telemetry::init(eventlane_telemetry::Format::Text, level);
     let outcome = match arguments.command {
         Command::Demo(options) => demo::run(&options),
         Command::Up(options) => up::run(&options),

@@ -18,8 +18,11 @@ use crate::folder::{self, DataFolder};
 use crate::hooks::say;
 use crate::{progress, token};
 
-/// Lines appended in one go: bounds the memory whatever the file's size.
-const CHUNK: usize = 1000;
+/// Lines appended in one go.
+const CHUNK_LINES: usize = 1000;
+
+/// Bytes after which a chunk is full; with [`LINE_BYTES`] it bounds the memory.
+const CHUNK_BYTES: usize = 4_194_304;
 
 /// Longest line read, in bytes. A payload of 64 KiB with generous white space fits.
 const LINE_BYTES: usize = 1_048_576;
@@ -67,22 +70,20 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     say(&format!(
         "{} appended; {} acked, {} refused, {} rejected, {} deferred",
         appended.events, sent.acked, sent.refused, sent.rejected, sent.deferred
-    ));
+    ))?;
     let left = flusher.outbox().pending()?;
-    match (appended.refusal, sent.trouble) {
-        (Some(refusal), _) => bail!("{refusal}"),
-        (None, Some(trouble)) => {
-            bail!("{trouble}; {left} events wait in {} for the next send", path.display())
-        }
-        (None, None) if left > 0 => bail!("{left} events wait in {} for the next send", path.display()),
-        (None, None) if sent.refused + sent.rejected > 0 => bail!(
+    let waiting = || format!("{left} events wait in {} for the next send", path.display());
+    let mut troubles: Vec<String> = appended.refusal.into_iter().collect();
+    match sent.trouble {
+        Some(trouble) => troubles.push(format!("{trouble}; {}", waiting())),
+        None if left > 0 => troubles.push(waiting()),
+        None if sent.refused + sent.rejected > 0 => troubles.push(format!(
             "the server took not every event: {} refused, {} rejected ({})",
-            sent.refused,
-            sent.rejected,
-            sent.first_reason
-        ),
-        (None, None) => Ok(()),
+            sent.refused, sent.rejected, sent.first_reason
+        )),
+        None => {}
     }
+    if troubles.is_empty() { Ok(()) } else { bail!("{}", troubles.join("; ")) }
 }
 
 fn open(file: &Path) -> anyhow::Result<Box<dyn BufRead>> {
@@ -101,14 +102,24 @@ fn open(file: &Path) -> anyhow::Result<Box<dyn BufRead>> {
 fn credentials(
     data: &Path,
 ) -> anyhow::Result<impl Fn(bool) -> Result<Credentials, TokenError> + Send + Sync + 'static> {
-    let given = std::env::var(TOKEN).ok().filter(|token| !token.trim().is_empty());
+    let given = given_token()?;
     let secret = if given.is_some() { String::new() } else { token::dev_secret(data)? };
     Ok(move |_refresh| match &given {
-        Some(token) => Ok(Credentials::bearer(token.trim())),
+        Some(token) => Ok(Credentials::bearer(token.as_str())),
         None => token::sign(&secret, "dev", Map::from_iter([dev_person()]))
             .map(Credentials::bearer)
             .map_err(|error| TokenError(error.to_string())),
     })
+}
+
+/// The token of the environment, when it could be one.
+fn given_token() -> anyhow::Result<Option<String>> {
+    let Some(value) = std::env::var_os(TOKEN).filter(|value| !value.is_empty()) else { return Ok(None) };
+    let token = value.to_str().map(str::trim).unwrap_or_default();
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        bail!("{TOKEN} is no token: it has to be one word of visible ASCII characters");
+    }
+    Ok(Some(token.to_owned()))
 }
 
 /// A dev token fits every example stream.
@@ -125,27 +136,37 @@ struct Appended {
 /// Appends every line that is one; blank lines don't count. A bad line doesn't stop the rest.
 fn append(outbox: &Outbox, stream: &str, input: Box<dyn BufRead>, file: &Path) -> anyhow::Result<Appended> {
     let mut appended = Appended::default();
-    let (mut refused, mut first) = (0u64, None);
+    let (mut refused, mut first) = (0u64, None::<(u64, String)>);
+    let mut refuse = |number: u64, why: String| {
+        refused += 1;
+        if first.as_ref().is_none_or(|(before, _)| number < *before) {
+            first = Some((number, why));
+        }
+    };
     let mut lines = Lines { input, number: 0 };
     loop {
         let chunk = lines.next_chunk().with_context(|| format!("file {} can't be read", file.display()))?;
         if chunk.is_empty() {
             break;
         }
-        for ((number, _), outcome) in
-            chunk.iter().zip(outbox.append_all(stream, chunk.iter().map(|(_, text)| text))?)
-        {
+        let mut sound = Vec::new();
+        for line in chunk {
+            match line {
+                Line::Text(number, text) => sound.push((number, text)),
+                Line::Unusable(number, why) => refuse(number, why),
+            }
+        }
+        let outcomes = outbox.append_all(stream, sound.iter().map(|(_, text)| text))?;
+        for ((number, _), outcome) in sound.iter().zip(outcomes) {
             match outcome {
                 Ok(_) => appended.events += 1,
-                Err(error) => {
-                    refused += 1;
-                    first.get_or_insert_with(|| format!("line {number}: {error}"));
-                }
+                Err(error) => refuse(*number, error.to_string()),
             }
         }
     }
+    let all = appended.events + refused;
     appended.refusal =
-        first.map(|first| format!("{refused} of {} lines not appended; {first}", appended.events + refused));
+        first.map(|(number, why)| format!("{refused} of {all} lines not appended; line {number}: {why}"));
     Ok(appended)
 }
 
@@ -154,27 +175,50 @@ struct Lines {
     number: u64,
 }
 
+/// A line that is not blank, with its number from 1.
+enum Line {
+    Text(u64, String),
+    /// No JSON text by any means, and why.
+    Unusable(u64, String),
+}
+
 impl Lines {
-    /// Up to a chunk of lines that are not blank, each with its number from 1.
-    fn next_chunk(&mut self) -> anyhow::Result<Vec<(u64, String)>> {
-        let mut chunk = Vec::new();
-        while chunk.len() < CHUNK {
+    /// The next lines, as many as fit a chunk; none at the end of the input.
+    fn next_chunk(&mut self) -> io::Result<Vec<Line>> {
+        let (mut chunk, mut bytes) = (Vec::new(), 0);
+        // Blank lines alone make no chunk: an empty one is the end.
+        while chunk.is_empty() || (chunk.len() < CHUNK_LINES && bytes < CHUNK_BYTES) {
             let mut line = Vec::new();
             let read = io::Read::take(&mut self.input, LINE_BYTES as u64 + 1).read_until(b'\n', &mut line)?;
             if read == 0 {
                 break;
             }
             self.number += 1;
+            bytes += read;
             if read > LINE_BYTES {
-                bail!("line {} is longer than {LINE_BYTES} bytes", self.number);
+                self.skip_rest_of_line(&line)?;
+                chunk.push(Line::Unusable(self.number, format!("longer than {LINE_BYTES} bytes")));
+                continue;
             }
-            let text =
-                String::from_utf8(line).with_context(|| format!("line {} is not UTF-8", self.number))?;
-            if !text.trim().is_empty() {
-                chunk.push((self.number, text));
+            match String::from_utf8(line) {
+                Ok(text) if text.trim().is_empty() => {}
+                Ok(text) => chunk.push(Line::Text(self.number, text)),
+                Err(_) => chunk.push(Line::Unusable(self.number, "not UTF-8".to_owned())),
             }
         }
         Ok(chunk)
+    }
+
+    fn skip_rest_of_line(&mut self, start: &[u8]) -> io::Result<()> {
+        let mut ended = start.ends_with(b"\n");
+        while !ended {
+            let buffer = self.input.fill_buf()?;
+            let end = buffer.iter().position(|byte| *byte == b'\n');
+            ended = end.is_some() || buffer.is_empty();
+            let used = end.map_or(buffer.len(), |at| at + 1);
+            self.input.consume(used);
+        }
+        Ok(())
     }
 }
 

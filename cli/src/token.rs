@@ -42,8 +42,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         Some(path) => folder::read_secret(path)?,
         None => dev_secret(&options.data)?,
     };
-    say(&sign(&secret, &options.sub, claims)?);
-    Ok(())
+    say(&sign(&secret, &options.sub, claims)?)
 }
 
 /// The dev secret of a data folder, made where missing: a token may come before the lane.

@@ -9,6 +9,7 @@ use eventlane_consumer::{DeliveryOptions, EventConsumer};
 use eventlane_contracts::wire::EVENTS_PATH;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 
 use crate::folder::{self, DataFolder};
 use crate::hooks::{Faults, say};
@@ -16,6 +17,13 @@ use crate::local_lane::LocalLane;
 
 /// Budget of one pass. Short: a stream that was seen empty is looked at again after it.
 const PASS: Duration = Duration::from_secs(2);
+
+/// How long what runs may take to finish once the lane is asked to stop.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Rest after a pass that met a fault, doubled up to the ceiling while it lasts.
+const REST_FLOOR: Duration = Duration::from_millis(250);
+const REST_CEILING: Duration = Duration::from_secs(5);
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -53,7 +61,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         ..DeliveryOptions::default()
     };
     let consumer = lane.consumer(&folder, delivery, options.faults.clone())?;
-    crate::runtime()?.block_on(serve_and_drain(options.listen, secret, lane, consumer))
+    let runtime = crate::runtime()?;
+    let ended = runtime.block_on(serve_and_drain(options.listen, secret, lane, consumer));
+    // What still hangs on a connection doesn't keep the process.
+    runtime.shutdown_background();
+    ended
 }
 
 async fn serve_and_drain(
@@ -64,40 +76,86 @@ async fn serve_and_drain(
 ) -> anyhow::Result<()> {
     let listener = TcpListener::bind(listen).await.with_context(|| format!("can't listen on {listen}"))?;
     let address = listener.local_addr()?;
+    // Before anyone is told that the lane is up, so that a stop right after is a stop.
+    let mut signals = Signals::listen()?;
     let (stop, stopped) = watch::channel(false);
     let mut until = stopped.clone();
-    let serving = lane.serve(listener, secret, async move {
-        // The sender outlives the server, so this ends by the signal alone.
-        let _ = until.wait_for(|stop| *stop).await;
+    let serving = tokio::spawn(async move {
+        lane.serve(listener, secret, async move {
+            // The sender outlives the server, so this ends by the signal alone.
+            let _ = until.wait_for(|stop| *stop).await;
+        })
+        .await
     });
-    say(&format!("listening on http://{address}{EVENTS_PATH}"));
-    let watching = async {
-        let asked = asked_to_stop().await;
-        stop.send_replace(true);
-        asked
-    };
-    tokio::try_join!(serving, drain(&consumer, stopped), watching)?;
-    Ok(())
+    let draining = tokio::spawn(async move { drain(&consumer, stopped).await });
+    say(&format!("listening on http://{address}{EVENTS_PATH}"))?;
+    // The first fault ends both.
+    let work = async { tokio::try_join!(joined(serving), joined(draining)).map(|_| ()) };
+    let mut work = std::pin::pin!(work);
+    tokio::select! {
+        // Neither ends by itself but by a fault.
+        ended = &mut work => return ended,
+        () = signals.next() => {}
+    }
+    stop.send_replace(true);
+    // What runs may finish; what is left then lapses, and comes again.
+    tokio::select! {
+        ended = &mut work => ended,
+        () = signals.next() => Ok(()),
+        () = tokio::time::sleep(GRACE) => Ok(()),
+    }
+}
+
+async fn joined(task: JoinHandle<anyhow::Result<()>>) -> anyhow::Result<()> {
+    task.await?
 }
 
 /// Pass after pass; the one that runs when the lane stops is finished.
 async fn drain(consumer: &EventConsumer, stopped: watch::Receiver<bool>) -> anyhow::Result<()> {
+    let mut rest = Duration::ZERO;
     while !*stopped.borrow() {
-        consumer.drain_once(PASS).await?;
+        let report = consumer.drain_once(PASS).await?;
+        // A pass that did nothing without waiting met a fault: don't ask again at once.
+        let did_nothing = report.delivered + report.dead_lettered == 0 && !report.empty;
+        rest = if did_nothing { (rest * 2).clamp(REST_FLOOR, REST_CEILING) } else { Duration::ZERO };
+        tokio::time::sleep(rest).await;
     }
     Ok(())
 }
 
-async fn asked_to_stop() -> anyhow::Result<()> {
+/// The signals that ask a process to end.
+struct Signals {
     #[cfg(unix)]
-    {
-        let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    terminate: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    #[cfg(unix)]
+    fn listen() -> anyhow::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        Ok(Self { terminate, interrupt })
+    }
+
+    #[cfg(not(unix))]
+    fn listen() -> anyhow::Result<Self> {
+        Ok(Self {})
+    }
+
+    #[cfg(unix)]
+    async fn next(&mut self) {
         tokio::select! {
-            asked = tokio::signal::ctrl_c() => asked?,
-            _ = terminate.recv() => {}
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
     }
+
     #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await?;
-    Ok(())
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
 }

@@ -2,9 +2,8 @@
 
 use std::process::{Command, Output};
 
-use eventlane_testkit::process::Process;
-
-use crate::support::{PATIENCE, eventlane};
+use crate::support::embedded::Embedded;
+use crate::support::{Lane, eventlane, send};
 
 fn line(mut command: Command) -> String {
     let output = command.output().unwrap();
@@ -107,12 +106,48 @@ fn a_wrong_command_line_is_told_by_name() {
 }
 
 #[test]
-fn up_stops_when_it_is_asked_to() {
+fn a_bad_line_doesnt_stop_the_rest() {
     let folder = tempfile::tempdir().unwrap();
-    let arguments = ["up", "--listen", "127.0.0.1:0", "--data", folder.path().to_str().unwrap()];
-    let mut process = Process::start(&mut eventlane(&arguments));
-    process.line_with("listening on", PATIENCE);
-    process.terminate();
-    let ended = process.wait(PATIENCE);
-    assert!(ended.status.success(), "{}", ended.stderr);
+    let lane = Embedded::start(folder.path(), &[]);
+    let good = r#"{"issueId":"b48b36ee-0d62-4382-8f6b-17f0b6b3bd77"}"#;
+    let file = folder.path().join("lines.jsonl");
+    let mut lines = format!("{good}\r\n\n{{\"issueId\":1}}\n{good}\n").into_bytes();
+    lines.extend(b"\xff\n");
+    lines.extend(vec![b'x'; 3_000_000]);
+    lines.extend(format!("\n{good}").bytes());
+    std::fs::write(&file, lines).unwrap();
+    let output = send(&lane, folder.path(), "issue_viewed", &file);
+    let text = one_line(&output);
+    assert!(text.contains("3 of 6 lines not appended; line 3: "), "{text}");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(said.trim(), "3 appended; 3 acked, 0 refused, 0 rejected, 0 deferred");
+    assert_eq!(lane.archived().len(), 3);
+}
+
+#[test]
+fn a_token_that_can_be_none_is_told_before_anything_is_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("none.jsonl");
+    std::fs::write(&file, "").unwrap();
+    let arguments = ["send", "--data", folder.path().to_str().unwrap(), "--stream", "issue_viewed"];
+    let mut command = eventlane(&[&arguments[..], &[file.to_str().unwrap()]].concat());
+    command.env("EVENTLANE_TOKEN", "s3cret\nword");
+    let text = line(command);
+    assert!(text.contains("EVENTLANE_TOKEN is no token") && !text.contains("s3cret"), "{text}");
+}
+
+#[test]
+fn a_stdout_that_cant_be_written_is_an_error_and_one_that_nobody_reads_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["token", "--sub", "u", "--data", folder.path().to_str().unwrap()];
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = eventlane(&arguments);
+    command.stdout(full);
+    let output = command.spawn().unwrap().wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = eventlane(&arguments);
+    command.stdout(writer);
+    assert!(command.status().unwrap().success());
 }

@@ -12,4 +12,5 @@ mod kill;
 mod large_batch;
 mod literals;
 mod real_records;
+mod stop;
 mod wire;

@@ -37,32 +37,28 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let secret = folder.dev_secret()?;
     let lane = LocalLane::open(&folder)?;
 
-    let tell = |line: String| {
-        if !options.json {
-            say(&line);
-        }
-    };
+    let tell = |line: String| if options.json { Ok(()) } else { say(&line) };
     let server = Server::start(&lane, &secret)?;
-    tell(format!("ingest listens on http://{}", server.address));
+    tell(format!("ingest listens on http://{}", server.address))?;
     let sent = app::play(&folder, server.address, &secret)?;
     tell(format!(
         "the app appended {} events and flushed them in {} requests",
         sent.appended.len(),
         sent.requests
-    ));
+    ))?;
     server.stop()?;
 
     let held = drain_until_killed(scratch.path(), &sent.poison)?;
-    tell(format!("the drain was killed while {held}: archived, not yet acked"));
+    tell(format!("the drain was killed while {held}: archived, not yet acked"))?;
     let runtime = crate::runtime()?;
     if runtime.block_on(lane.is_drained())? {
         bail!("the drain was killed with no work left: the demo shows nothing");
     }
     drain_to_the_end(scratch.path(), &sent.poison)?;
-    tell("the drain, started again, has emptied every queue".to_owned());
+    tell("the drain, started again, has emptied every queue".to_owned())?;
 
     let summary = runtime.block_on(account::of(&folder, &lane, &sent))?;
-    say(&if options.json { serde_json::to_string(&summary)? } else { summary.to_string() });
+    say(&if options.json { serde_json::to_string(&summary)? } else { summary.to_string() })?;
     check(&summary)
 }
 

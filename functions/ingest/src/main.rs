@@ -13,7 +13,7 @@ use settings::Settings;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
-    lambda_http::tracing::init_default_subscriber();
+    eventlane_telemetry::init(eventlane_telemetry::Format::Json, tracing::Level::INFO);
     let clock = Arc::new(SystemClock);
     let settings = Settings::read(|name| std::env::var(name).ok())?;
     let config = sdk_config(Timeouts::default()).await;

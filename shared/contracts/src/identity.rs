@@ -92,8 +92,7 @@ fn claim_text(claims: &Map<String, Value>, path: &ClaimPath) -> Result<String, &
         Value::Number(n) if n.is_f64() && n.as_f64().is_some_and(|f| f.abs() >= 9_007_199_254_740_992.0) => {
             return Err("a number too large to stamp exactly");
         }
-        // serde_json prints integers as their digits and other numbers in shortest form.
-        Value::Number(n) => n.to_string(),
+        Value::Number(n) => number_text(n),
         Value::String(s) => s.clone(),
     };
     if text.trim().is_empty() {
@@ -103,6 +102,17 @@ fn claim_text(claims: &Map<String, Value>, path: &ClaimPath) -> Result<String, &
         return Err("longer than 512 bytes");
     }
     Ok(text)
+}
+
+/// One number, one text, however it was written: `7`, `7.0` and `7e0` are the same person.
+fn number_text(number: &serde_json::Number) -> String {
+    match number.as_f64() {
+        // Below 2^53 a float without a fraction is an integer exactly; `-0.0` becomes `0`.
+        #[expect(clippy::cast_possible_truncation, reason = "no fraction, and below 2^53")]
+        Some(float) if number.is_f64() && float.fract() == 0.0 => (float as i64).to_string(),
+        // serde_json prints integers as their digits and other numbers in shortest form.
+        _ => number.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -124,6 +134,10 @@ mod tests {
         assert_eq!(stamp(json!({"a": {"b": 42}}), &["a", "b"]).unwrap(), "42");
         assert_eq!(stamp(json!({"a": 18446744073709551615u64}), &["a"]).unwrap(), "18446744073709551615");
         assert_eq!(stamp(json!({"a": 1.5}), &["a"]).unwrap(), "1.5");
+        for (written, stamped) in [("7", "7"), ("7.0", "7"), ("1e3", "1000"), ("-0.0", "0"), ("-7.0", "-7")] {
+            let claims = serde_json::from_str(&format!("{{\"a\":{written}}}")).unwrap();
+            assert_eq!(stamp(claims, &["a"]).unwrap(), stamped, "{written}");
+        }
         assert_eq!(stamp(json!({"a": true}), &["a"]).unwrap(), "true");
     }
 

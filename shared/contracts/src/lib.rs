@@ -49,7 +49,9 @@ pub mod wire;
 pub use clock::{Clock, SystemClock};
 pub use identity::{ClaimPath, Identity, IdentityFault};
 pub use lock::{LOCK_FORMAT, Lock, LockedStream};
-pub use message::{MESSAGE_VERSION, MessageBody, QueuedEvent, body_bytes, body_text, event_text};
+pub use message::{
+    MESSAGE_VERSION, MessageBody, PayloadMismatch, QueuedEvent, body_bytes, body_text, event_text,
+};
 pub use name::{NameError, StreamName};
 pub use payload::{Checked, PayloadFault};
 pub use registry::{Registry, RegistryError};

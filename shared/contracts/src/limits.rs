@@ -51,5 +51,6 @@ pub const REASON_BYTES: usize = 256;
 /// Bytes of a dead letter's reason, cut on a character boundary.
 pub const DEAD_LETTER_REASON_BYTES: usize = 1_024;
 
-/// Digits of `occurredAtUs`. 19 digits reach the year 318,857; more is not a time.
+/// Digits of `occurredAtUs`. More is not a time; of 19 digits only those that fit 63 bits are (up to
+/// the year 294,247).
 pub const OCCURRED_AT_DIGITS: usize = 19;

@@ -41,10 +41,19 @@ impl QueuedEvent {
     /// The payload as a Rust value.
     ///
     /// # Errors
-    /// serde's, when the payload is no `T`.
-    pub fn payload_as<T: serde::de::DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_str(self.payload.get())
+    /// [`PayloadMismatch`] when the payload is no `T`.
+    pub fn payload_as<T: serde::de::DeserializeOwned>(&self) -> Result<T, PayloadMismatch> {
+        serde_json::from_str(self.payload.get()).map_err(|error| PayloadMismatch { column: error.column() })
     }
+}
+
+/// A payload that is not the Rust value a handler wants. serde's own words would quote the payload,
+/// and a handler's error ends up in logs and dead letters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the payload is not of the wanted type (column {column})")]
+pub struct PayloadMismatch {
+    /// Where in the payload's text, from 1; 0 for the whole.
+    pub column: usize,
 }
 
 /// One event's text inside a message, ready to be joined: serialised once, before any I/O.

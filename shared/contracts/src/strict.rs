@@ -59,6 +59,9 @@ impl<'a> Walk<'a> {
             return declared;
         }
         ["properties", "patternProperties"].iter().any(|keyword| object.contains_key(*keyword))
+            // What can't be followed here (an anchor, a dynamic reference) may be anything.
+            || object.contains_key("$dynamicRef")
+            || (object.contains_key("$ref") && self.target(object).is_none())
             || (depth < CHAIN && self.all_parts(object).any(|part| self.takes_objects(part, depth + 1)))
     }
 

@@ -1,15 +1,22 @@
 //! Body: read and decoded within the limit, whatever was declared.
 
 use std::io::Read;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use eventlane_contracts::limits::BODY_BYTES;
 use flate2::read::MultiGzDecoder;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 
 use crate::Fault;
+
+/// Most bytes taken in only to be thrown away: a batch of a client that doesn't know the limit.
+const DISCARDED_BYTES: usize = 4 * BODY_BYTES;
+
+/// Longest time spent on that.
+const DISCARD_WITHIN: Duration = Duration::from_secs(5);
 
 /// How a body is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,13 +42,37 @@ pub(crate) fn encoding(headers: &HeaderMap) -> Result<Encoding, Fault> {
     }
 }
 
-/// Reads at most the limit.
-pub(crate) async fn read(body: Body) -> Result<Bytes, Fault> {
-    match Limited::new(body, BODY_BYTES).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.downcast_ref::<LengthLimitError>().is_some() => Err(Fault::BodyTooLarge),
-        Err(_) => Err(Fault::Framing("body ended before its end".to_owned())),
+/// Reads at most the limit; what is beyond it is thrown away, see [`discard`].
+pub(crate) async fn read(mut body: Body) -> Result<Bytes, Fault> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Fault::Framing("body ended before its end".to_owned()))?;
+        let Some(data) = frame.data_ref() else { continue };
+        if bytes.len() + data.len() > BODY_BYTES {
+            discard(body).await;
+            return Err(Fault::BodyTooLarge);
+        }
+        bytes.extend_from_slice(data);
     }
+    Ok(bytes.into())
+}
+
+/// Takes in what a client is still sending, within bounds, before it is answered with a fault. A
+/// connection that closes on a client in mid-sentence shows it a broken pipe in the answer's place:
+/// it would never learn that its token has expired or its batch is too large.
+pub(crate) async fn discard(mut body: Body) {
+    let mut left = DISCARDED_BYTES;
+    let taken = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            let bytes = frame.data_ref().map_or(0, Bytes::len);
+            match left.checked_sub(bytes) {
+                Some(rest) => left = rest,
+                None => return,
+            }
+        }
+    };
+    // Whoever is slower than this, or sends more, is hung up on.
+    let _ = tokio::time::timeout(DISCARD_WITHIN, taken).await;
 }
 
 /// Decodes to at most the limit: a small body can't grow into a large one unseen.

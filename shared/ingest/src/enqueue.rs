@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use eventlane_contracts::StreamName;
 use eventlane_queue::{EventOutcome, Producer, StreamEvents, enqueue_streams};
 
 use crate::Fault;
@@ -33,6 +34,9 @@ pub(crate) async fn enqueue_all(
         return Ok(());
     }
     let report = enqueue_streams(producer, &batches, traceparent).await;
+    for (batch, outcomes) in batches.iter().zip(&report.streams) {
+        warn_of_trouble(&batch.stream, outcomes);
+    }
     if report.is_unavailable() {
         return Err(Fault::Unavailable);
     }
@@ -40,6 +44,19 @@ pub(crate) async fn enqueue_all(
         events[index].state = State::Judged(verdict(&outcome));
     }
     Ok(())
+}
+
+/// One line a stream and request: a queue that nobody can use would show nowhere else.
+fn warn_of_trouble(stream: &StreamName, outcomes: &[EventOutcome]) {
+    let trouble = |outcome: &EventOutcome| match outcome {
+        EventOutcome::Queued => None,
+        EventOutcome::NotQueued(error) => Some(error.tag()),
+        EventOutcome::Unsendable => Some("unsendable"),
+    };
+    let events = outcomes.iter().filter(|outcome| trouble(outcome).is_some()).count();
+    if let Some(tag) = outcomes.iter().find_map(trouble) {
+        tracing::warn!(%stream, tag, events, "events were not enqueued");
+    }
 }
 
 fn verdict(outcome: &EventOutcome) -> Verdict {

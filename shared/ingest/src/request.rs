@@ -11,7 +11,8 @@ use eventlane_contracts::Registry;
 use eventlane_contracts::wire::EVENTS_PATH;
 use eventlane_queue::Producer;
 
-use crate::{Fault, Gate, TokenVerifier, answer, auth, body, check, enqueue, gate, parse};
+use crate::body::Encoding;
+use crate::{Claims, Fault, Gate, TokenVerifier, answer, auth, body, check, enqueue, gate, parse};
 
 /// What the door needs.
 pub struct Ingest {
@@ -30,31 +31,53 @@ pub struct Ingest {
 pub fn router(ingest: Arc<Ingest>) -> Router {
     let mut router = Router::new();
     if !ingest.registry.is_empty() {
-        let events = post(post_events).fallback(async || answer::fault(&Fault::MethodNotAllowed));
+        let events = post(post_events)
+            .fallback(async |request: Request| refuse(request, &Fault::MethodNotAllowed).await);
         router = router.route(EVENTS_PATH, events);
     }
-    router.fallback(async || answer::fault(&Fault::NotFound)).with_state(ingest)
+    router.fallback(async |request: Request| refuse(request, &Fault::NotFound).await).with_state(ingest)
 }
 
 async fn post_events(State(ingest): State<Arc<Ingest>>, request: Request) -> Response<Body> {
-    match stages(&ingest, request).await {
+    let (claims, encoding) = match admit(&ingest, request.headers()) {
+        Ok(admitted) => admitted,
+        Err(fault) => return refuse(request, &fault).await,
+    };
+    match stages(&ingest, request, &claims, encoding).await {
         Ok(response) => response,
-        Err(fault) => {
-            tracing::info!(status = fault.status().as_u16(), tag = fault.tag(), "a batch was not taken");
-            answer::fault(&fault)
-        }
+        Err(fault) => told(&fault),
     }
 }
 
-async fn stages(ingest: &Ingest, request: Request) -> Result<Response<Body>, Fault> {
+/// A fault whose request nobody has read.
+async fn refuse(request: Request, fault: &Fault) -> Response<Body> {
+    body::discard(request.into_body()).await;
+    told(fault)
+}
+
+fn told(fault: &Fault) -> Response<Body> {
+    tracing::info!(status = fault.status().as_u16(), tag = fault.tag(), "a request was not taken");
+    answer::fault(fault)
+}
+
+/// What the head alone decides: a stranger costs no parsing.
+fn admit(ingest: &Ingest, headers: &HeaderMap) -> Result<(Claims, Encoding), Fault> {
+    body::check_declared_length(headers)?;
+    let claims = auth::authenticate(headers, &ingest.tokens)?;
+    Ok((claims, body::encoding(headers)?))
+}
+
+async fn stages(
+    ingest: &Ingest,
+    request: Request,
+    claims: &Claims,
+    encoding: Encoding,
+) -> Result<Response<Body>, Fault> {
     let (parts, raw) = request.into_parts();
-    body::check_declared_length(&parts.headers)?;
-    let claims = auth::authenticate(&parts.headers, &ingest.tokens)?;
-    let encoding = body::encoding(&parts.headers)?;
     let bytes = body::decode(encoding, body::read(raw).await?)?;
     let mut events = parse::parse(&bytes)?;
-    check::check_all(&mut events, &ingest.registry, &claims);
-    gate::gate_all(&mut events, &*ingest.gate, &claims).await?;
+    check::check_all(&mut events, &ingest.registry, claims);
+    gate::gate_all(&mut events, &*ingest.gate, claims).await?;
     enqueue::enqueue_all(&mut events, &*ingest.producer, traceparent(&parts.headers)).await?;
     Ok(answer::verdicts(events))
 }

@@ -12,16 +12,25 @@ pub struct ConsentGate;
 #[async_trait]
 impl Gate for ConsentGate {
     async fn admit(&self, claims: &Claims, event: &GatedEvent<'_>) -> Result<Admission, GateError> {
-        let declined = claims.as_map().get("app_metadata").and_then(|data| data.get("declined_streams"));
-        let refused = match declined {
-            None | Some(Value::Null) => false,
-            Some(Value::Array(names)) => names.iter().any(|name| name == event.stream.as_str()),
+        let declined = declined(claims).ok_or_else(|| {
             // Consent that can't be read is not consent, and not a refusal for good either.
-            Some(_) => return Err(GateError("claim app_metadata.declined_streams is no list".to_owned())),
-        };
-        if refused {
+            GateError("claim app_metadata.declined_streams is no list of names".to_owned())
+        })?;
+        if declined.contains(&event.stream.as_str()) {
             return Ok(Admission::Refused("its owner declined this stream".to_owned()));
         }
         Ok(Admission::Admitted)
+    }
+}
+
+/// The streams the token's holder declined; nothing when the claim can't be read.
+fn declined(claims: &Claims) -> Option<Vec<&str>> {
+    let metadata = match claims.as_map().get("app_metadata") {
+        None | Some(Value::Null) => return Some(Vec::new()),
+        Some(metadata) => metadata.as_object()?,
+    };
+    match metadata.get("declined_streams") {
+        None | Some(Value::Null) => Some(Vec::new()),
+        Some(names) => names.as_array()?.iter().map(Value::as_str).collect(),
     }
 }

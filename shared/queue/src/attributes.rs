@@ -1,6 +1,7 @@
 //! A message and its public attributes.
 
-use eventlane_contracts::MESSAGE_VERSION;
+use eventlane_contracts::limits::MESSAGE_BYTES;
+use eventlane_contracts::{MESSAGE_VERSION, text};
 use serde::{Deserialize, Serialize};
 
 /// A message to enqueue.
@@ -17,6 +18,17 @@ impl Message {
     #[must_use]
     pub fn new(body: String) -> Self {
         Self { body, attributes: Attributes::default() }
+    }
+
+    /// Whether SQS can take it at all: characters, size with attributes, no empty body. Every backend
+    /// judges so.
+    #[must_use]
+    pub fn is_sendable(&self) -> bool {
+        let sound = |text: &str| text.chars().all(text::is_sendable);
+        !self.body.is_empty()
+            && self.bytes() <= MESSAGE_BYTES
+            && sound(&self.body)
+            && self.attributes.to_list().iter().all(|one| sound(&one.value))
     }
 
     /// Bytes as the queue counts them: body, and each attribute's name, type and value.

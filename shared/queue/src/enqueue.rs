@@ -81,7 +81,10 @@ async fn enqueue_stream(
         for (index, range) in ranges.into_iter().enumerate() {
             match confirmed.get(index) {
                 Some(Ok(())) => outcomes[range].fill(EventOutcome::Queued),
-                Some(Err(EnqueueError::Contents)) if range.len() > 1 => refused.extend(halves(range)),
+                Some(Err(EnqueueError::Contents | EnqueueError::TooLarge)) if range.len() > 1 => {
+                    refused.extend(halves(range));
+                }
+                // A queue that is set too small is the queue's fault, not the event's: it stays.
                 Some(Err(EnqueueError::Contents)) => outcomes[range].fill(EventOutcome::Unsendable),
                 Some(Err(error)) => outcomes[range].fill(EventOutcome::NotQueued(error.clone())),
                 // A backend owes one outcome a message; what it doesn't say isn't confirmed.
@@ -199,6 +202,21 @@ mod tests {
             .collect();
         ids.sort_unstable();
         assert_eq!(ids, (0..1000).filter(|index| !bad.contains(index)).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn a_queue_that_is_set_too_small_never_rejects_an_event() {
+        let producer =
+            judged(|_, message| if message.body.len() > 200 { Err(EnqueueError::TooLarge) } else { Ok(()) });
+        let payload = |n: usize| if n == 5 { format!("\"{}\"", "x".repeat(300)) } else { n.to_string() };
+        let report = enqueue_streams(&producer, &[batch("a", (0..20).map(payload))], None).await;
+        for (index, outcome) in report.streams[0].iter().enumerate() {
+            let expected = match index {
+                5 => EventOutcome::NotQueued(EnqueueError::TooLarge),
+                _ => EventOutcome::Queued,
+            };
+            assert_eq!(outcome, &expected, "{index}");
+        }
     }
 
     #[tokio::test]

@@ -12,6 +12,9 @@ pub enum EnqueueError {
     /// The queue refused this message for what is in it, or for its size.
     #[error("the queue refused the message's contents")]
     Contents,
+    /// The queue's own size limit is below the lane's, so this message doesn't fit it.
+    #[error("the stream's queue is set to take smaller messages than the lane sends")]
+    TooLarge,
     /// The queue listed the entry as failed, or didn't list it.
     #[error("the queue didn't confirm the message ({0})")]
     Unconfirmed(String),
@@ -25,6 +28,7 @@ impl EnqueueError {
             Self::Unavailable(_) => "unavailable",
             Self::Queue(_) => "queue",
             Self::Contents => "contents",
+            Self::TooLarge => "too_large",
             Self::Unconfirmed(_) => "unconfirmed",
         }
     }

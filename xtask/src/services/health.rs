@@ -24,7 +24,8 @@ fn get(port: u16, path: &str) -> std::io::Result<[u8; 12]> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n")?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
     let mut head = [0; 12];
     stream.read_exact(&mut head)?;
     // Read to the end: a reset in mid-answer would only fill the service's log.
@@ -58,8 +59,13 @@ mod tests {
         thread::scope(|scope| {
             scope.spawn(|| {
                 let (mut stream, _) = listener.accept().unwrap();
-                let mut request = [0; 512];
-                let _ = stream.read(&mut request).unwrap();
+                // To the end of the request: what is closed with bytes unread resets the connection.
+                let mut request = Vec::new();
+                while !request.ends_with(b"\r\n\r\n") {
+                    let mut byte = [0];
+                    stream.read_exact(&mut byte).unwrap();
+                    request.extend(byte);
+                }
                 stream.write_all(answer.as_bytes()).unwrap();
             });
             answers(port, "/health")

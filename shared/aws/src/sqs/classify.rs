@@ -16,8 +16,11 @@ pub(super) enum Kind {
     Service,
     /// This queue alone: missing, no access, its key.
     Queue,
-    /// What is in the message, or its size.
+    /// What is in the message.
     Contents,
+    /// More bytes than the queue takes. Ours are within what SQS can take, so it is the queue's own
+    /// setting, or a call's total.
+    Size,
     /// The receipt is worth nothing any more.
     Lapsed,
     /// A value out of range, which one depends on the call.
@@ -84,6 +87,7 @@ impl Fault {
             Kind::Service => EnqueueError::Unavailable(self.word),
             Kind::Queue => EnqueueError::Queue(self.word),
             Kind::Contents => EnqueueError::Contents,
+            Kind::Size => EnqueueError::TooLarge,
             Kind::Lapsed | Kind::Parameter | Kind::Missing | Kind::Other => {
                 EnqueueError::Unconfirmed(self.word)
             }
@@ -95,7 +99,9 @@ impl Fault {
         match self.kind {
             Kind::Service | Kind::Missing => QueueError::Unavailable(self.word),
             Kind::Lapsed => QueueError::Lapsed,
-            Kind::Queue | Kind::Contents | Kind::Parameter | Kind::Other => QueueError::Queue(self.word),
+            Kind::Queue | Kind::Contents | Kind::Size | Kind::Parameter | Kind::Other => {
+                QueueError::Queue(self.word)
+            }
         }
     }
 
@@ -104,9 +110,13 @@ impl Fault {
     pub(super) fn into_settle(self) -> QueueError {
         match self.kind {
             Kind::Parameter => QueueError::Lapsed,
-            Kind::Service | Kind::Queue | Kind::Contents | Kind::Lapsed | Kind::Missing | Kind::Other => {
-                self.into_queue()
-            }
+            Kind::Service
+            | Kind::Queue
+            | Kind::Contents
+            | Kind::Size
+            | Kind::Lapsed
+            | Kind::Missing
+            | Kind::Other => self.into_queue(),
         }
     }
 }
@@ -137,10 +147,11 @@ fn kind(code: &str, message: &str) -> Kind {
         | "InvalidAddress"
         | "InvalidSecurity"
         | "UnsupportedOperation" => Kind::Queue,
-        "InvalidMessageContents" | "BatchRequestTooLong" => Kind::Contents,
+        "InvalidMessageContents" => Kind::Contents,
+        "BatchRequestTooLong" => Kind::Size,
         "ReceiptHandleIsInvalid" | "MessageNotInflight" => Kind::Lapsed,
         // SQS has no code of its own for a message above its queue's maximum.
-        "InvalidParameterValue" if message.contains("must be shorter than") => Kind::Contents,
+        "InvalidParameterValue" if message.contains("must be shorter than") => Kind::Size,
         "InvalidParameterValue" => Kind::Parameter,
         _ => Kind::Other,
     }

@@ -6,8 +6,6 @@ use std::collections::HashMap;
 
 use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 use eventlane_contracts::StreamName;
-use eventlane_contracts::limits::MESSAGE_BYTES;
-use eventlane_contracts::text::is_sendable;
 use eventlane_queue::{EnqueueError, Message};
 use futures::StreamExt;
 use futures::stream;
@@ -27,7 +25,7 @@ pub(super) async fn enqueue(
     // Judged here, since one bad message can cost a whole call: its neighbours never meet it.
     let mut results: Vec<_> = messages
         .iter()
-        .map(|message| if passes(message) { Ok(()) } else { Err(EnqueueError::Contents) })
+        .map(|message| if message.is_sendable() { Ok(()) } else { Err(EnqueueError::Contents) })
         .collect();
     let sendable: Vec<usize> = (0..messages.len()).filter(|&index| results[index].is_ok()).collect();
     let bytes: Vec<usize> = sendable.iter().map(|&index| messages[index].bytes()).collect();
@@ -48,19 +46,11 @@ pub(super) async fn enqueue(
     results
 }
 
-/// Whether SQS can take the message at all.
-fn passes(message: &Message) -> bool {
-    !message.body.is_empty()
-        && message.bytes() <= MESSAGE_BYTES
-        && message.body.chars().all(is_sendable)
-        && message.attributes.to_list().iter().all(|one| one.value.chars().all(is_sendable))
-}
-
 /// Sends one call; when it is refused as a whole for what is in it, each message by itself.
 async fn send_or_single_out(queue: &SqsQueue, url: &str, messages: &[&Message]) -> Vec<Result<(), Fault>> {
     match send(queue, url, messages).await {
         Ok(outcomes) => outcomes,
-        Err(fault) if fault.kind == Kind::Contents && messages.len() > 1 => {
+        Err(fault) if matches!(fault.kind, Kind::Contents | Kind::Size) && messages.len() > 1 => {
             let mut outcomes = Vec::with_capacity(messages.len());
             for message in messages {
                 let alone = send(queue, url, &[message]).await;

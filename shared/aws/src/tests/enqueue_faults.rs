@@ -82,8 +82,10 @@ async fn a_whole_calls_code_says_whose_fault_it_is() {
 }
 
 #[tokio::test]
-async fn a_call_refused_for_its_contents_is_sent_one_by_one() {
-    for code in ["InvalidMessageContents", "BatchRequestTooLong"] {
+async fn a_call_refused_for_its_contents_or_size_is_sent_one_by_one() {
+    for (code, alone) in
+        [("InvalidMessageContents", EnqueueError::Contents), ("BatchRequestTooLong", EnqueueError::TooLarge)]
+    {
         let bench = bench();
         // The whole call is refused, the first message alone passes (nothing in it is omitted), the
         // second alone is refused.
@@ -91,7 +93,7 @@ async fn a_call_refused_for_its_contents_is_sent_one_by_one() {
         bench.sqs.fault("lane-a", SEND, 1, Fault::OmitEntries(Which::BodyWith("nobody's".into())));
         bench.sqs.fault("lane-a", SEND, 1, error(400, code));
         let outcomes = bench.queue.enqueue(&bench.a, &messages(["x", "y", "z"])).await;
-        assert_eq!(outcomes, [Ok(()), Err(EnqueueError::Contents), Ok(())], "{code}");
+        assert_eq!(outcomes, [Ok(()), Err(alone), Ok(())], "{code}");
         let sizes: Vec<usize> = bench.sqs.calls().iter().map(|call| call.entries.len()).collect();
         assert_eq!(sizes, [3, 1, 1, 1]);
     }

@@ -26,6 +26,7 @@ fn open_objects_at_the_root_are_refused_with_place_and_cure() {
         (json!({"oneOf": [{"type": "string"}, {"$ref": "#/$defs/o"}], "$defs": {"o": open}}), "#/$defs/o"),
         (json!({"$ref": "#/$defs/o", "$defs": {"o": open}}), "#/$defs/o"),
         (json!({"allOf": [open, {"required": ["a"]}]}), "#"),
+        (json!({"$ref": "#n", "$defs": {"x": {"$anchor": "n", "type": "object"}}}), "#"),
         (json!({"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}), "#"),
     ] {
         let found = offenders(schema.clone());

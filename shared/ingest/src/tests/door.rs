@@ -61,6 +61,21 @@ async fn a_declared_length_over_the_limit_is_refused_before_the_token() {
     assert_eq!(door().ask(request).await.status, 413);
 }
 
+#[test]
+fn a_client_in_mid_sentence_hears_the_answer_and_not_a_broken_pipe() {
+    let server = eventlane_testkit::server::LocalServer::start(door().router);
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let post = |token: &str, bytes: usize| {
+        let request = agent.post(format!("{}/api/events", server.url()));
+        let request = request.header("authorization", format!("Bearer {token}"));
+        request.send("x".repeat(bytes)).unwrap().status().as_u16()
+    };
+    for _ in 0..5 {
+        assert_eq!(post("a.b.c", BODY_BYTES), 401);
+        assert_eq!(post(&token(), 2 * BODY_BYTES), 413);
+    }
+}
+
 #[tokio::test]
 async fn the_body_is_bounded_as_read_and_as_decoded() {
     let door = door();

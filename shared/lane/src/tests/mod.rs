@@ -1,4 +1,8 @@
-//! The example's promises: sound streams that fit real records, and a lock that is up to date.
+//! The example's promises: sound streams that fit real records, a lock that is up to date, a gate
+//! that asks for consent.
+
+#[cfg(feature = "server")]
+mod gate;
 
 use std::path::PathBuf;
 

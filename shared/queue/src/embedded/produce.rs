@@ -1,8 +1,7 @@
 //! Enqueue on the embedded queue.
 
 use async_trait::async_trait;
-use eventlane_contracts::limits::MESSAGE_BYTES;
-use eventlane_contracts::{StreamName, text};
+use eventlane_contracts::StreamName;
 use uuid::Uuid;
 
 use super::EmbeddedQueue;
@@ -11,7 +10,7 @@ use crate::{EnqueueError, Message, Producer, QueueError};
 #[async_trait]
 impl Producer for EmbeddedQueue {
     async fn enqueue(&self, stream: &StreamName, messages: &[Message]) -> Vec<Result<(), EnqueueError>> {
-        let sendable: Vec<bool> = messages.iter().map(is_sendable).collect();
+        let sendable: Vec<bool> = messages.iter().map(Message::is_sendable).collect();
         let rows: Vec<(String, String)> = messages
             .iter()
             .zip(&sendable)
@@ -41,18 +40,11 @@ impl Producer for EmbeddedQueue {
                 _ if !sendable => Err(EnqueueError::Contents),
                 Ok(()) => Ok(()),
                 Err(QueueError::Queue(why)) => Err(EnqueueError::Queue(why.clone())),
-                Err(error) => Err(EnqueueError::Unavailable(error.to_string())),
+                Err(QueueError::Unavailable(why)) => Err(EnqueueError::Unavailable(why.clone())),
+                Err(QueueError::Lapsed) => Err(EnqueueError::Unconfirmed("lapsed".to_owned())),
             })
             .collect()
     }
-}
-
-/// The same judgement as AWS makes: characters, size with attributes, no empty body.
-fn is_sendable(message: &Message) -> bool {
-    !message.body.is_empty()
-        && message.bytes() <= MESSAGE_BYTES
-        && message.body.chars().all(text::is_sendable)
-        && message.attributes.to_list().iter().all(|one| one.value.chars().all(text::is_sendable))
 }
 
 fn attributes_text(message: &Message) -> String {
