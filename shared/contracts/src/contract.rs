@@ -23,6 +23,15 @@ pub(crate) struct Contract {
     typed: Option<TypedParse>,
 }
 
+/// How every schema is run: draft 2020-12, formats asserted. A typed contract's schema names formats
+/// (`uint8`) that only its type knows.
+pub(crate) fn options<'a>(ignore_unknown_formats: bool) -> jsonschema::ValidationOptions<'a> {
+    jsonschema::options()
+        .with_draft(jsonschema::Draft::Draft202012)
+        .should_validate_formats(true)
+        .should_ignore_unknown_formats(ignore_unknown_formats)
+}
+
 impl Contract {
     pub(crate) fn typed<T>() -> Result<Self, String>
     where
@@ -49,10 +58,7 @@ impl Contract {
         {
             return Err(format!("$schema is {draft:?}; only draft 2020-12 is taken, name that or nothing"));
         }
-        let validator = jsonschema::options()
-            .with_draft(jsonschema::Draft::Draft202012)
-            .should_validate_formats(true)
-            .should_ignore_unknown_formats(typed.is_some())
+        let validator = options(typed.is_some())
             .build(&schema)
             .map_err(|error| format!("schema{}: {error}", error.instance_path()))?;
         Ok(Self { schema, validator, typed })

@@ -8,8 +8,12 @@
 //!   touching the network or the file system, and no object silently drops an unknown key.
 //! - No error and no reason of this crate carries a value from a payload or a claim.
 //!
+//! - [`judge`] says that a payload contract was widened with a proof only, and that it was narrowed
+//!   with a counter-example only; [`evolution`] grades what changed between two locks by it.
+//!
 //! # Not guaranteed
-//! - That a contract evolves safely: that takes the lock's history, not one registry.
+//! - That a contract evolves safely: that takes somebody who runs the check against the lock's
+//!   history, and raises a stream's `revision` for what a schema can't show.
 //!
 //! ```
 //! use eventlane_contracts::{Registry, Stream};
@@ -32,7 +36,9 @@
 
 mod clock;
 mod contract;
+pub mod evolution;
 mod identity;
+mod judge;
 pub mod limits;
 mod lock;
 mod message;
@@ -48,7 +54,8 @@ pub mod wire;
 
 pub use clock::{Clock, SystemClock};
 pub use identity::{ClaimPath, Identity, IdentityFault};
-pub use lock::{LOCK_FORMAT, Lock, LockedStream};
+pub use judge::{Verdict, judge};
+pub use lock::{LOCK_FORMAT, Lock, LockError, LockFormat, LockedStream};
 pub use message::{
     MESSAGE_VERSION, MessageBody, PayloadMismatch, QueuedEvent, body_bytes, body_text, event_text,
 };
