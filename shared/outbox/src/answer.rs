@@ -11,6 +11,7 @@ use eventlane_contracts::wire;
 use crate::encode::Slice;
 use crate::error::{FlushError, TransportError};
 use crate::flush::FlushCore;
+use crate::lane::Rest;
 use crate::pass::{Pass, Phase, Step, Suspect};
 use crate::report::{BackoffChange, BatchReport, EventVerdict, LaneFault, PassEnd};
 use crate::retry_after;
@@ -19,7 +20,7 @@ use crate::transport::PostResponse;
 use crate::verdicts::Verdicts;
 
 /// Single rows refused as requests in a row after which the lane is suspected, not the rows.
-const LONE_FAILURES: usize = 3;
+pub(crate) const LONE_FAILURES: usize = 3;
 
 /// `last_reason` of a row that an answer left out or contradicted itself on.
 const UNANSWERED: &str = "answer had no usable verdict on this event";
@@ -59,7 +60,9 @@ impl FlushCore {
             status => LaneFault::Status(status),
         };
         self.ceiling.failed(slice.rows.len(), slice.body.len());
-        let wait_us = response.retry_after.and_then(|value| retry_after::parse(&value, self.now_us()));
+        let now_us = self.now_us();
+        let date = response.date.as_deref();
+        let wait_us = response.retry_after.and_then(|value| retry_after::parse(&value, date, now_us));
         self.fail(pass, fault, wait_us)?;
         Ok(None)
     }
@@ -104,7 +107,10 @@ impl FlushCore {
             }
             fates.push((row.event_id.clone(), fate));
         }
-        self.settle(fates)?;
+        if let Err(error) = self.settle(fates.clone()) {
+            self.unrecorded = fates;
+            return Err(error);
+        }
         pass.report.add(&batch);
         if batch.unanswered == batch.posted {
             self.fail(pass, LaneFault::NoVerdict, None)?;
@@ -129,19 +135,25 @@ impl FlushCore {
 
     fn succeeded(&mut self, pass: &mut Pass) -> Result<(), FlushError> {
         pass.refreshed = false;
-        pass.parked_failures = 0;
+        pass.has_success = true;
+        if pass.phase == Phase::Parked {
+            self.parked_rest = Rest::default();
+        }
         self.lone_failures = 0;
         self.ceiling.succeeded();
+        self.outbox.inner.note_success();
         if self.lane.succeed(&self.outbox.inner.flusher())? {
             pass.report.backoff = Some(BackoffChange::Cleared);
         }
-        self.park_suspects(pass)
+        self.park_suspects(pass)?;
+        let guilty = self.accused.acquit();
+        self.park(pass, guilty)
     }
 
     /// 400 or 413: a smaller request, down to the one row that can't be sent.
     fn narrow(&mut self, pass: &mut Pass, mut slice: Slice, status: u16) -> Result<(), FlushError> {
         let events = slice.rows.len();
-        if status == 413 && events > 1 {
+        if status == 413 && events > 1 && pass.phase == Phase::Ready {
             self.ceiling.too_large(events);
         }
         if events > 1 {
@@ -156,21 +168,19 @@ impl FlushCore {
             return Ok(());
         }
         let Some(row) = slice.rows.pop() else { return Ok(()) };
-        if pass.phase == Phase::Parked {
-            let due_us = self.due_us(pass, &row.stream, row.attempt_count);
-            let reason = format!("server answers {status} to this event alone");
-            self.settle(vec![(row.event_id, Fate::Park { due_us, reason })])?;
-            pass.parked_failures += 1;
-            if pass.parked_failures >= LONE_FAILURES {
-                pass.drop_work();
-                pass.step = Step::End(PassEnd::Done);
-            }
-            return Ok(());
-        }
         pass.suspects.push(Suspect { row, status });
         self.lone_failures += 1;
-        if self.lone_failures >= LONE_FAILURES {
-            self.lone_failures = 0;
+        if self.lone_failures < LONE_FAILURES {
+            return Ok(());
+        }
+        self.lone_failures = 0;
+        if pass.phase == Phase::Parked && pass.has_success {
+            // The lane is alive, so parked rows are at fault as before; the rest of them rests too.
+            self.park_suspects(pass)?;
+            self.hold_parked();
+            pass.drop_work();
+            pass.step = Step::End(PassEnd::Done);
+        } else {
             self.fail(pass, LaneFault::Shape(status), None)?;
         }
         Ok(())

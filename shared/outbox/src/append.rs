@@ -1,17 +1,17 @@
 //! Append: check, stamp, commit on the caller's thread.
 //!
-//! Concurrent appends share one commit: each puts its rows in the queue and goes for the writer;
-//! whoever gets it commits all that is queued, the others find their outcome when their turn comes.
-//! A hand-over to a writer thread would cost as much as the commit itself.
+//! Concurrent appends share one commit: each puts its rows in the queue; whoever finds nobody
+//! committing commits all that is queued. A hand-over to a writer thread would cost as much as the
+//! commit itself.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use eventlane_contracts::{PayloadFault, Stream};
-use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use serde::Serialize;
 
-use crate::error::{AppendError, StoreError};
-use crate::outbox::{Outbox, Status};
+use crate::error::AppendError;
+use crate::group::{NewRow, Outcome, aborted};
+use crate::outbox::Outbox;
 
 /// Events of one transaction of [`Outbox::append_all`]: enough to make the fsync cheap, few enough
 /// that other appends don't wait.
@@ -26,39 +26,15 @@ pub struct Appended {
     pub seq: i64,
 }
 
-struct NewRow {
-    event_id: String,
-    stream: String,
-    occurred_at_us: i64,
-    payload: String,
-    account: Option<String>,
-}
-
-type Outcome = Result<Vec<i64>, StoreError>;
-
-struct Ticket {
-    rows: Vec<NewRow>,
-    outcome: Mutex<Option<Outcome>>,
-}
-
-/// Appends waiting for a leader.
-#[derive(Default)]
-pub(crate) struct Group {
-    queue: Mutex<Vec<Arc<Ticket>>>,
-}
-
 impl Outbox {
     /// Appends a value as it serialises. Returns after the local commit; never waits for the network.
     ///
     /// # Errors
     /// In this order: [`AppendError::NoStreams`], [`AppendError::UnknownStream`],
-    /// [`AppendError::Invalid`], [`AppendError::TooLarge`], [`AppendError::Store`]. Nothing is
-    /// stored then.
+    /// [`AppendError::Invalid`], [`AppendError::TooLarge`], [`AppendError::ConsentWithdrawn`],
+    /// [`AppendError::Full`], [`AppendError::Store`]. Nothing is stored then.
     pub fn append<T: Serialize + ?Sized>(&self, stream: &str, payload: &T) -> Result<Appended, AppendError> {
-        let known = self.known(stream)?;
-        let text = serde_json::to_string(payload)
-            .map_err(|_| AppendError::of(stream, PayloadFault::Unrepresentable))?;
-        let row = self.row(known, &text)?;
+        let row = self.checked(stream, payload)?;
         self.commit_one(row)
     }
 
@@ -67,7 +43,7 @@ impl Outbox {
     /// # Errors
     /// As [`append`](Self::append).
     pub fn append_json(&self, stream: &str, text: &str) -> Result<Appended, AppendError> {
-        let row = self.row(self.known(stream)?, text)?;
+        let row = self.checked_json(stream, text)?;
         self.commit_one(row)
     }
 
@@ -90,6 +66,23 @@ impl Outbox {
             outcomes.extend(self.commit_many(rows));
         }
         Ok(outcomes)
+    }
+
+    /// A value, checked and stamped.
+    pub(crate) fn checked<T: Serialize + ?Sized>(
+        &self,
+        stream: &str,
+        payload: &T,
+    ) -> Result<NewRow, AppendError> {
+        let known = self.known(stream)?;
+        let text = serde_json::to_string(payload)
+            .map_err(|_| AppendError::of(stream, PayloadFault::Unrepresentable))?;
+        self.row(known, &text)
+    }
+
+    /// A text, checked and stamped.
+    pub(crate) fn checked_json(&self, stream: &str, text: &str) -> Result<NewRow, AppendError> {
+        self.row(self.known(stream)?, text)
     }
 
     fn known(&self, stream: &str) -> Result<&Stream, AppendError> {
@@ -123,117 +116,35 @@ impl Outbox {
     }
 
     fn commit_many(&self, rows: Vec<Result<NewRow, AppendError>>) -> Vec<Result<Appended, AppendError>> {
-        let mut outcomes: Vec<Result<Appended, AppendError>> = Vec::with_capacity(rows.len());
+        let mut outcomes: Vec<Result<String, AppendError>> = Vec::with_capacity(rows.len());
         let mut stored = Vec::new();
         for row in rows {
-            // The number is filled in after the commit.
             outcomes.push(row.map(|row| {
                 let event_id = row.event_id.clone();
                 stored.push(row);
-                Appended { event_id, seq: 0 }
+                event_id
             }));
         }
-        if stored.is_empty() {
-            return outcomes;
-        }
-        let outcome = self.commit(stored);
-        let mut seqs = outcome.as_ref().ok().into_iter().flatten();
-        for slot in outcomes.iter_mut().filter(|outcome| outcome.is_ok()) {
-            *slot = match (&outcome, &*slot, seqs.next()) {
-                (Ok(_), Ok(appended), Some(seq)) => {
-                    Ok(Appended { event_id: appended.event_id.clone(), seq: *seq })
-                }
-                (Err(error), _, _) => Err(AppendError::Store(Arc::clone(error))),
-                _ => Err(AppendError::Store(aborted())),
-            };
-        }
-        if outcome.is_ok() {
-            self.inner.publish(Status { empty: false });
-            self.nudge();
-        }
-        outcomes
+        let outcome = if stored.is_empty() { Ok(Vec::new()) } else { self.commit(stored) };
+        let mut rows = match &outcome {
+            Ok(rows) => rows.iter(),
+            Err(_) => [].iter(),
+        };
+        let mut stored_one = |event_id| match (&outcome, rows.next()) {
+            (Ok(_), Some(seq)) => seq.clone().map(|seq| Appended { event_id, seq }),
+            (Err(error), _) => Err(AppendError::Store(error.clone())),
+            (Ok(_), None) => Err(AppendError::Store(aborted())),
+        };
+        outcomes.into_iter().map(|outcome| outcome.and_then(&mut stored_one)).collect()
     }
 
     fn commit(&self, rows: Vec<NewRow>) -> Outcome {
-        let ticket = Arc::new(Ticket { rows, outcome: Mutex::new(None) });
-        let queue = || self.inner.group.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue().push(Arc::clone(&ticket));
-        let mut writer = self.inner.writer();
-        if let Some(outcome) = ticket.take() {
-            return outcome;
+        let ticket = self.inner.group.join(rows);
+        let outcome = self.inner.settle_ticket(&ticket);
+        if outcome.as_ref().is_ok_and(|rows| rows.iter().any(Result::is_ok)) {
+            self.inner.stored();
+            self.inner.wake();
         }
-        let tickets = std::mem::take(&mut *queue());
-        commit_group(&mut writer, &tickets, self.inner.stamper.now_us());
-        // Empty only when an earlier leader panicked with this ticket in hand: then nothing of it
-        // was committed.
-        ticket.take().unwrap_or_else(|| Err(aborted()))
+        outcome
     }
-}
-
-impl Ticket {
-    fn take(&self) -> Option<Outcome> {
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    fn put(&self, outcome: Outcome) {
-        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
-    }
-}
-
-fn commit_group(writer: &mut Connection, tickets: &[Arc<Ticket>], now_us: i64) {
-    match insert(writer, tickets, now_us) {
-        Ok(seqs) => tickets.iter().zip(seqs).for_each(|(ticket, seqs)| ticket.put(Ok(seqs))),
-        // One ticket's trouble (a row too big for what is left of the disk) must not be another's.
-        // A lock held for too long is everybody's, and waiting again for each would only add up.
-        Err(error) if tickets.len() > 1 && !is_busy(&error) => {
-            for ticket in tickets {
-                commit_group(writer, std::slice::from_ref(ticket), now_us);
-            }
-        }
-        Err(error) => {
-            let error = Arc::new(error);
-            tickets.iter().for_each(|ticket| ticket.put(Err(Arc::clone(&error))));
-        }
-    }
-}
-
-fn insert(writer: &mut Connection, tickets: &[Arc<Ticket>], now_us: i64) -> rusqlite::Result<Vec<Vec<i64>>> {
-    let transaction = writer.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut seqs = Vec::with_capacity(tickets.len());
-    {
-        let mut insert = transaction.prepare_cached(
-            "INSERT INTO eventlane_outbox \
-                 (event_id, stream, occurred_at_us, payload, enqueued_at_us, account) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )?;
-        for ticket in tickets {
-            let one = |row: &NewRow| {
-                insert.insert((
-                    &row.event_id,
-                    &row.stream,
-                    row.occurred_at_us,
-                    &row.payload,
-                    now_us,
-                    &row.account,
-                ))
-            };
-            seqs.push(ticket.rows.iter().map(one).collect::<Result<Vec<_>, _>>()?);
-        }
-    }
-    transaction.commit()?;
-    Ok(seqs)
-}
-
-fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
-}
-
-fn aborted() -> StoreError {
-    Arc::new(rusqlite::Error::SqliteFailure(
-        rusqlite::ffi::Error {
-            code: ErrorCode::OperationAborted,
-            extended_code: rusqlite::ffi::SQLITE_ABORT,
-        },
-        Some("the shared commit was abandoned".to_owned()),
-    ))
 }

@@ -12,8 +12,9 @@
 //! Waiting rows that are due become ready by promotion, in slices of at most a batch, through
 //! `eventlane_outbox_waiting (account=? AND stream=? AND next_retry_at_us<?)`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use crate::encode::{Builder, Offer, Slice, Stored};
@@ -30,7 +31,7 @@ pub(crate) struct Pick<'a> {
 
 /// A row that no server could read.
 pub(crate) struct Unsendable {
-    pub(crate) event_id: String,
+    pub(crate) seq: i64,
     pub(crate) stream: String,
     pub(crate) attempt_count: i64,
     pub(crate) why: &'static str,
@@ -58,6 +59,29 @@ pub(crate) fn ready(
     fetch(connection, &seqs)
 }
 
+/// The newest ready row beside `skip`, as a batch of its own.
+pub(crate) fn newest(
+    connection: &Connection,
+    account: Option<&str>,
+    skip: &BTreeSet<i64>,
+) -> rusqlite::Result<Option<Slice>> {
+    let (mut newest, mut stream) = (None, String::new());
+    while let Some(next) = next_stream(connection, READY_STREAM, account, &stream)? {
+        let mut newest_of = connection.prepare_cached(NEWEST)?;
+        let mut seqs = newest_of.query((account, &next))?;
+        while let Some(row) = seqs.next()? {
+            let seq: i64 = row.get(0)?;
+            if !skip.contains(&seq) {
+                newest = newest.max(Some(seq));
+                break;
+            }
+        }
+        stream = next;
+    }
+    // One that no server could read is parked when its turn comes.
+    Ok(fetch(connection, newest.as_slice())?.0)
+}
+
 /// The next batch of parked rows that are due.
 pub(crate) fn parked(
     connection: &Connection,
@@ -80,13 +104,12 @@ fn fetch(connection: &Connection, seqs: &[i64]) -> rusqlite::Result<(Option<Slic
     for &seq in seqs {
         // Gone meanwhile: another handle removed it.
         let Some(stored) = by_seq.query_row([seq], stored).optional()? else { continue };
-        let (event_id, stream, attempt_count) =
-            (stored.event_id.clone(), stored.stream.clone(), stored.attempt_count);
+        let (stream, attempt_count) = (stored.stream.clone(), stored.attempt_count);
         match builder.offer(stored) {
             Offer::Taken => {}
             Offer::Full => break,
             Offer::Unsendable(why) => {
-                unsendable.push(Unsendable { event_id, stream, attempt_count, why });
+                unsendable.push(Unsendable { seq, stream, attempt_count, why });
             }
         }
     }
@@ -98,11 +121,19 @@ fn fetch(connection: &Connection, seqs: &[i64]) -> rusqlite::Result<(Option<Slic
 fn stored(row: &rusqlite::Row<'_>) -> rusqlite::Result<Stored> {
     Ok(Stored {
         seq: row.get(0)?,
-        event_id: row.get(1)?,
-        stream: row.get(2)?,
+        event_id: row.get_ref(1)?.as_str().unwrap_or_default().to_owned(),
+        stream: row.get_ref(2)?.as_str().unwrap_or_default().to_owned(),
         occurred_at_us: row.get_ref(3)?.as_i64().unwrap_or(-1),
         payload: row.get_ref(4)?.as_str().unwrap_or_default().to_owned(),
-        attempt_count: row.get(5)?,
+        attempt_count: row.get_ref(5)?.as_i64().unwrap_or(0),
+    })
+}
+
+/// A due time; what is none counts as one that only a broken clock can have written.
+fn time(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<i64>> {
+    Ok(match row.get_ref(0)? {
+        ValueRef::Null => None,
+        value => Some(value.as_i64().unwrap_or(i64::MAX)),
     })
 }
 
@@ -181,11 +212,11 @@ fn waiting_streams(connection: &Connection, account: Option<&str>) -> rusqlite::
 }
 
 fn earliest(connection: &Connection, account: Option<&str>, stream: &str) -> rusqlite::Result<Option<i64>> {
-    connection.prepare_cached(EARLIEST)?.query_row((account, stream), |row| row.get(0)).optional()
+    Ok(connection.prepare_cached(EARLIEST)?.query_row((account, stream), time).optional()?.flatten())
 }
 
 fn latest(connection: &Connection, account: Option<&str>, stream: &str) -> rusqlite::Result<Option<i64>> {
-    connection.prepare_cached(LATEST)?.query_row((account, stream), |row| row.get(0)).optional()
+    Ok(connection.prepare_cached(LATEST)?.query_row((account, stream), time).optional()?.flatten())
 }
 
 /// Makes parked rows due whose time is further ahead than any parking lasts.
@@ -195,8 +226,7 @@ pub(crate) fn pull_parked(
     far_us: i64,
     due_us: i64,
 ) -> rusqlite::Result<()> {
-    let latest_us: Option<i64> =
-        connection.prepare_cached(PARKED_LATEST)?.query_row([account], |row| row.get(0))?;
+    let latest_us = connection.prepare_cached(PARKED_LATEST)?.query_row([account], time)?;
     if latest_us.is_some_and(|latest_us| latest_us > far_us) {
         connection.prepare_cached(PULL_PARKED)?.execute((account, far_us, due_us))?;
     }
@@ -204,9 +234,14 @@ pub(crate) fn pull_parked(
 }
 
 /// The time the next waiting row of this account is due.
-pub(crate) fn next_due_us(connection: &Connection, account: Option<&str>) -> rusqlite::Result<Option<i64>> {
-    let mut next: Option<i64> =
-        connection.prepare_cached(PARKED_EARLIEST)?.query_row([account], |row| row.get(0))?;
+/// Parked rows not before `parked_from_us`.
+pub(crate) fn next_due_us(
+    connection: &Connection,
+    account: Option<&str>,
+    parked_from_us: Option<i64>,
+) -> rusqlite::Result<Option<i64>> {
+    let parked = connection.prepare_cached(PARKED_EARLIEST)?.query_row([account], time)?;
+    let mut next = parked.map(|due_us| parked_from_us.map_or(due_us, |from_us| due_us.max(from_us)));
     for stream in waiting_streams(connection, account)? {
         next = [next, earliest(connection, account, &stream)?].into_iter().flatten().min();
     }
@@ -219,7 +254,9 @@ fn next_stream(
     account: Option<&str>,
     after: &str,
 ) -> rusqlite::Result<Option<String>> {
-    connection.prepare_cached(sql)?.query_row((account, after), |row| row.get(0)).optional()
+    // A name that is no text sorts behind all that are: such rows ride never, and stop nobody.
+    let name = |row: &rusqlite::Row<'_>| Ok(row.get_ref(0)?.as_str().ok().map(str::to_owned));
+    Ok(connection.prepare_cached(sql)?.query_row((account, after), name).optional()?.flatten())
 }
 
 pub(crate) const READY_STREAM: &str = "SELECT stream FROM eventlane_outbox \
@@ -229,6 +266,10 @@ pub(crate) const READY_STREAM: &str = "SELECT stream FROM eventlane_outbox \
 pub(crate) const CANDIDATES: &str = "SELECT seq FROM eventlane_outbox \
     WHERE acked_at_us IS NULL AND next_retry_at_us IS NULL AND account IS ?1 AND stream = ?2 \
     ORDER BY seq LIMIT ?3";
+
+pub(crate) const NEWEST: &str = "SELECT seq FROM eventlane_outbox \
+    WHERE acked_at_us IS NULL AND next_retry_at_us IS NULL AND account IS ?1 AND stream = ?2 \
+    ORDER BY seq DESC";
 
 pub(crate) const WAITING_STREAM: &str = "SELECT stream FROM eventlane_outbox \
     WHERE acked_at_us IS NULL AND next_retry_at_us IS NOT NULL \

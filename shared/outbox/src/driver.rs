@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use crate::flusher::Flusher;
 use crate::observe::Subscription;
 use crate::options::micros;
-use crate::report::PassEnd;
 use crate::schedule::Schedule;
 
 /// Flushes in the background: at start, after an append, on the interval, when the network comes
@@ -66,9 +65,12 @@ impl Driver {
     /// Tells whether the network is there. Offline, nothing runs; coming back runs a pass at once and
     /// ends the lane's own backoff, never a server's `Retry-After`.
     pub fn set_online(&self, is_online: bool) {
-        if self.state.inner().schedule.set_online(is_online) {
+        let mut inner = self.state.inner();
+        if inner.schedule.set_online(is_online) {
+            // Before the thread can see that a pass is wanted: that pass is to know.
             self.state.flusher.online();
         }
+        drop(inner);
         self.state.changed.notify_all();
     }
 
@@ -128,24 +130,20 @@ impl State {
         while self.wait_for_turn() {
             // A panic of a transport, a token source or a hook ends its pass, not the lane.
             let outcome = catch_unwind(AssertUnwindSafe(|| self.flusher.flush_unless(&self.stop)));
-            let now_us = self.now_us();
-            let mut inner = self.inner();
-            match outcome {
-                Ok(Ok(report)) => match (&report.end, report.wait.map(micros)) {
-                    (PassEnd::BackingOff | PassEnd::Failed(_), Some(wait_us)) => {
-                        inner.schedule.backing_off(now_us, wait_us);
-                    }
-                    (_, wait_us) => inner.schedule.ended(now_us, wait_us),
-                },
+            // Logged without the lock: a log layer may append.
+            let wait_us = match outcome {
+                Ok(Ok(report)) => report.wait.map(micros),
                 Ok(Err(error)) => {
                     tracing::warn!(tag = error.tag(), %error, "flush failed");
-                    inner.schedule.ended(now_us, None);
+                    None
                 }
                 Err(_) => {
                     tracing::error!("flush panicked");
-                    inner.schedule.ended(now_us, None);
+                    None
                 }
-            }
+            };
+            let now_us = self.now_us();
+            self.inner().schedule.ended(now_us, wait_us);
         }
         self.inner().has_ended = true;
         self.changed.notify_all();

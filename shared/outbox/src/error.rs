@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use eventlane_contracts::PayloadFault;
 use eventlane_contracts::limits::PAYLOAD_BYTES;
+use rusqlite::ErrorCode;
+
+use crate::bounds::Bound;
 
 /// What SQLite said. Cloned by all callers that shared one commit or one pass.
 pub type StoreError = Arc<rusqlite::Error>;
@@ -12,7 +15,7 @@ pub type StoreError = Arc<rusqlite::Error>;
 /// Why an outbox can't be opened. The file is left as it is.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum OpenError {
-    /// The file can't be created or its mode can't be set.
+    /// The file, or one beside it, can't be created or renamed, or its mode can't be set.
     #[error("outbox file {path} can't be prepared: {source}")]
     File {
         /// The file.
@@ -42,6 +45,21 @@ impl OpenError {
             Self::File { .. } => "file",
             Self::Newer { .. } => "newer",
             Self::Store(_) => "store",
+        }
+    }
+
+    /// Whether the same call may succeed later with nothing done: a device that is locked, a file held
+    /// by another, a disk that is full. A newer file needs a newer app, a damaged one of the app's own
+    /// a repair.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::File { .. } => true,
+            Self::Newer { .. } => false,
+            Self::Store(error) => !matches!(
+                error.sqlite_error_code(),
+                Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+            ),
         }
     }
 }
@@ -79,6 +97,19 @@ pub enum AppendError {
         /// Bytes it may have.
         limit: usize,
     },
+    /// The user's consent is withdrawn.
+    #[error("consent is withdrawn, so nothing is stored")]
+    ConsentWithdrawn,
+    /// A bound of what may be pending is reached.
+    #[error("outbox holds {pending} of {limit} {bound}: flush, discard, or raise the bound")]
+    Full {
+        /// Which.
+        bound: Bound,
+        /// The bound.
+        limit: u64,
+        /// What is pending already.
+        pending: u64,
+    },
     /// The event was fine but couldn't be committed: disk full, locked for too long, damaged.
     #[error("event couldn't be stored: {0}")]
     Store(#[source] StoreError),
@@ -102,18 +133,22 @@ impl AppendError {
             Self::UnknownStream { .. } => "unknown_stream",
             Self::Invalid { .. } => "invalid",
             Self::TooLarge { .. } => "too_large",
+            Self::ConsentWithdrawn => "consent_withdrawn",
+            Self::Full { .. } => "full",
             Self::Store(_) => "store",
         }
     }
 
-    /// Whether the same append may succeed later: only the store's trouble passes.
+    /// Whether the same append may succeed later: the store's trouble passes, and a full outbox.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Store(_) => true,
-            Self::NoStreams | Self::UnknownStream { .. } | Self::Invalid { .. } | Self::TooLarge { .. } => {
-                false
-            }
+            Self::Store(_) | Self::Full { .. } => true,
+            Self::NoStreams
+            | Self::UnknownStream { .. }
+            | Self::Invalid { .. }
+            | Self::TooLarge { .. }
+            | Self::ConsentWithdrawn => false,
         }
     }
 }
@@ -153,6 +188,75 @@ impl FlushError {
 }
 
 impl From<rusqlite::Error> for FlushError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(Arc::new(error))
+    }
+}
+
+/// Why an outbox wasn't destroyed. Nothing is deleted then.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum DestroyError {
+    /// Events are pending.
+    #[error("events are pending ({}): flush or discard them, or say that they may be lost", list(.streams))]
+    Pending {
+        /// How many of which stream, sorted by name.
+        streams: Vec<(String, u64)>,
+    },
+    /// SQLite can't: disk full, locked, damaged.
+    #[error("outbox couldn't be destroyed: {0}")]
+    Store(#[source] StoreError),
+}
+
+fn list(streams: &[(String, u64)]) -> String {
+    streams.iter().map(|(stream, rows)| format!("{stream}: {rows}")).collect::<Vec<_>>().join(", ")
+}
+
+impl DestroyError {
+    /// A stable word for metrics and logs.
+    #[must_use]
+    pub fn tag(&self) -> &'static str {
+        match self {
+            Self::Pending { .. } => "pending",
+            Self::Store(_) => "store",
+        }
+    }
+}
+
+impl From<rusqlite::Error> for DestroyError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(Arc::new(error))
+    }
+}
+
+/// Why there is no backup.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum BackupError {
+    /// The target exists already, or can't be created.
+    #[error("backup {path} can't be created: {source}")]
+    File {
+        /// The target.
+        path: PathBuf,
+        /// What the operating system said.
+        #[source]
+        source: Arc<std::io::Error>,
+    },
+    /// SQLite can't read or write: disk full, locked, damaged.
+    #[error("outbox couldn't be copied: {0}")]
+    Store(#[source] StoreError),
+}
+
+impl BackupError {
+    /// A stable word for metrics and logs.
+    #[must_use]
+    pub fn tag(&self) -> &'static str {
+        match self {
+            Self::File { .. } => "file",
+            Self::Store(_) => "store",
+        }
+    }
+}
+
+impl From<rusqlite::Error> for BackupError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Store(Arc::new(error))
     }

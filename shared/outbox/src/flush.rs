@@ -19,14 +19,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::accused::Accused;
+use crate::answer::LONE_FAILURES;
 use crate::assemble::{self, Pick, Unsendable};
+use crate::bounds::is_withdrawn;
+use crate::discard::{Discard, discard};
+use crate::encode::Slice;
 use crate::error::{ConfigError, FlushError, TokenError, TransportError};
-use crate::lane::{Ceiling, Lane};
+use crate::lane::{Ceiling, Lane, Rest};
 use crate::options::micros;
-use crate::outbox::{Outbox, Status, any_pending};
-use crate::pass::{Pass, PassLock, Phase, Step};
+use crate::outbox::{Outbox, any_pending};
+use crate::pass::{Pass, PassLock, Phase, Step, Suspect};
 use crate::report::{BackoffChange, BatchReport, FlushReport, LaneFault, PassEnd};
-use crate::settle::{Fate, settle, sweep};
+use crate::settle::{Fate, settle, settle_by_seq, sweep};
 use crate::token::Credentials;
 use crate::transport::{PostRequest, PostResponse};
 use crate::tuning::{FlushOptions, Tuning};
@@ -77,6 +82,12 @@ pub struct FlushCore {
     stopping: bool,
     /// Single rows refused as requests, with no success between; survives the pass.
     pub(crate) lone_failures: usize,
+    /// Rows that failed alone in passes that ended as a fault of the lane.
+    pub(crate) accused: Accused,
+    /// Parked rows rest together while all of them fail, however many there are.
+    pub(crate) parked_rest: Rest,
+    /// An answer that the store wouldn't take. Written down before anything is posted again.
+    pub(crate) unrecorded: Vec<(String, Fate)>,
     /// Whether a stream's last answers deferred all of it. Unknown streams of a fresh process count
     /// as behind: rows may wait from before.
     pub(crate) behind: BTreeMap<String, bool>,
@@ -101,6 +112,9 @@ impl FlushCore {
             pass: None,
             stopping: false,
             lone_failures: 0,
+            accused: Accused::default(),
+            parked_rest: Rest::default(),
+            unrecorded: Vec::new(),
             behind: BTreeMap::new(),
             caught_up: BTreeSet::new(),
         })
@@ -196,7 +210,12 @@ impl FlushCore {
         let Some(lock) = PassLock::try_take(&self.outbox.inner.path)? else {
             return Ok(Begun::Nothing(FlushReport { end: PassEnd::Elsewhere, ..FlushReport::default() }));
         };
-        let connection = self.outbox.inner.flusher();
+        self.record_what_is_left()?;
+        let mut connection = self.outbox.inner.flusher();
+        if is_withdrawn(&connection)? {
+            // Whatever the switch itself didn't get done.
+            discard(&mut connection, Discard::All)?;
+        }
         if let Some(wait_us) = self.lane.wait_us(&connection, now_us, self.tuning.lane)? {
             let wait = Some(duration(wait_us));
             let report = FlushReport { end: PassEnd::BackingOff, wait, ..FlushReport::default() };
@@ -208,13 +227,31 @@ impl FlushCore {
         // No token is asked for when there is nothing to send.
         sweep(&connection, now_us, micros(self.outbox.inner.acked_retention))?;
         drop(connection);
-        self.outbox.inner.publish(Status { empty: true });
+        self.outbox.inner.refresh_status()?;
         Ok(Begun::Nothing(FlushReport::default()))
+    }
+
+    /// The disk was full when the last answer came: were it posted again first, the same events would
+    /// go up for as long as it is.
+    fn record_what_is_left(&mut self) -> Result<(), FlushError> {
+        if self.unrecorded.is_empty() {
+            return Ok(());
+        }
+        self.settle(self.unrecorded.clone())?;
+        self.unrecorded.clear();
+        Ok(())
     }
 
     fn authorized(&mut self, pass: &mut Pass, credentials: Credentials) -> Result<(), FlushError> {
         let is_same = pass.credentials.as_ref().is_some_and(|old| old.account == credentials.account);
+        self.outbox.inner.note_account(credentials.account.clone());
         pass.credentials = Some(credentials);
+        if pass.account().as_deref() == Some("") {
+            // Nobody is signed in, and what was appended so waits for its owner.
+            pass.drop_work();
+            pass.step = Step::End(PassEnd::Done);
+            return Ok(());
+        }
         if is_same {
             pass.step = pass.held.take().map_or(Step::Assemble, Step::Post);
             return Ok(());
@@ -223,10 +260,14 @@ impl FlushCore {
         pass.drop_work();
         pass.phase = Phase::Ready;
         pass.step = Step::Assemble;
+        let account = pass.account();
+        if pass.judged.contains(&account) {
+            return Ok(());
+        }
+        pass.judged.push(account.clone());
         let (tuning, start_us) = (&self.tuning, pass.start_us);
         let mut connection = self.outbox.inner.flusher();
         let far_us = |stream: &str| start_us.saturating_add(tuning.backoff(stream).ceiling_us);
-        let account = pass.account();
         assemble::promote_far(&mut connection, account.as_deref(), tuning.batch_size, &far_us)?;
         let longest = tuning.streams.values().chain([&tuning.lane]).map(|backoff| backoff.ceiling_us).max();
         let far_us = start_us.saturating_add(longest.unwrap_or(tuning.lane.ceiling_us));
@@ -238,6 +279,12 @@ impl FlushCore {
     fn assemble(&mut self, pass: &mut Pass) -> Result<(), FlushError> {
         let account = pass.account();
         loop {
+            if self.is_probe_due(pass)
+                && let Some(slice) = self.probe(pass, account.as_deref())?
+            {
+                pass.step = Step::Post(slice);
+                return Ok(());
+            }
             // After a row failed by itself the largest part left tells soonest whether it was the row.
             let next = if pass.suspects.is_empty() || pass.stack.is_empty() {
                 pass.stack.pop()
@@ -252,11 +299,12 @@ impl FlushCore {
             let (slice, unsendable) = match pass.phase {
                 Phase::Ready => {
                     self.promote(pass, account.as_deref())?;
-                    let skip: Vec<i64> = pass.suspects.iter().map(|suspect| suspect.row.seq).collect();
+                    let skip: Vec<i64> = pass.suspect_seqs().chain(self.accused.set_aside()).collect();
                     let caps = &self.tuning.caps;
                     let pick = Pick { account: account.as_deref(), limit, caps, skip: &skip };
                     assemble::ready(&self.outbox.inner.flusher(), &pick)?
                 }
+                Phase::Parked if self.parked_rest.runs(pass.start_us, self.tuning.lane) => (None, Vec::new()),
                 Phase::Parked => {
                     let connection = self.outbox.inner.flusher();
                     assemble::parked(&connection, account.as_deref(), pass.start_us, limit)?
@@ -270,16 +318,32 @@ impl FlushCore {
                     return Ok(());
                 }
                 None if !is_none => {}
+                // Nothing else is left to try the lane with.
+                None if pass.phase == Phase::Ready && self.accused.call_back() => {}
                 None if pass.phase == Phase::Ready => {
                     self.park_suspects(pass)?;
                     pass.phase = Phase::Parked;
                 }
                 None => {
+                    self.park_suspects(pass)?;
                     pass.step = Step::End(PassEnd::Done);
                     return Ok(());
                 }
             }
         }
+    }
+
+    /// After two single rows failed the third is to be one of another batch: if that passes, the rows are
+    /// at fault, and not the lane. A whole batch of bad rows must not hold up what stands behind it.
+    fn is_probe_due(&self, pass: &Pass) -> bool {
+        pass.phase == Phase::Ready && !pass.suspects.is_empty() && self.lone_failures + 1 == LONE_FAILURES
+    }
+
+    fn probe(&self, pass: &Pass, account: Option<&str>) -> Result<Option<Slice>, FlushError> {
+        let in_hand = pass.stack.iter().flat_map(|slice| slice.rows.iter().map(|row| row.seq));
+        let skip: BTreeSet<i64> =
+            in_hand.chain(pass.suspect_seqs()).chain(self.accused.set_aside()).collect();
+        Ok(assemble::newest(&self.outbox.inner.flusher(), account, &skip)?)
     }
 
     fn promote(&mut self, pass: &Pass, account: Option<&str>) -> Result<(), FlushError> {
@@ -309,18 +373,25 @@ impl FlushCore {
         let mut fates = Vec::with_capacity(rows.len());
         for row in rows {
             let due_us = self.due_us(pass, &row.stream, row.attempt_count);
-            fates.push((row.event_id, Fate::Park { due_us, reason: row.why.to_owned() }));
+            fates.push((row.seq, Fate::Park { due_us, reason: row.why.to_owned() }));
         }
-        self.settle(fates)
+        // Such a row may have no event id to name it by.
+        Ok(settle_by_seq(&mut self.outbox.inner.flusher(), fates)?)
     }
 
     /// The rows are at fault, not the lane: there was a success, or there is nothing left.
     pub(crate) fn park_suspects(&mut self, pass: &mut Pass) -> Result<(), FlushError> {
         let suspects = std::mem::take(&mut pass.suspects);
+        self.park(pass, suspects)
+    }
+
+    pub(crate) fn park(&mut self, pass: &mut Pass, suspects: Vec<Suspect>) -> Result<(), FlushError> {
         if suspects.is_empty() {
             return Ok(());
         }
-        pass.report.parked += suspects.len() as u64;
+        if pass.phase == Phase::Ready {
+            pass.report.parked += suspects.len() as u64;
+        }
         let mut fates = Vec::with_capacity(suspects.len());
         for suspect in suspects {
             pass.keep(&suspect.row);
@@ -329,6 +400,12 @@ impl FlushCore {
             fates.push((suspect.row.event_id, Fate::Park { due_us, reason }));
         }
         self.settle(fates)
+    }
+
+    /// However many rows are parked, few are tried while all of them fail.
+    pub(crate) fn hold_parked(&mut self) {
+        let (now_us, random) = (self.now_us(), self.rng.f64());
+        self.parked_rest.begin(now_us, self.tuning.lane, random);
     }
 
     pub(crate) fn settle(&self, fates: Vec<(String, Fate)>) -> Result<(), FlushError> {
@@ -350,10 +427,17 @@ impl FlushCore {
         fault: LaneFault,
         retry_after_us: Option<i64>,
     ) -> Result<(), FlushError> {
+        if let LaneFault::Shape(_) = fault {
+            let suspects = std::mem::take(&mut pass.suspects);
+            if pass.phase == Phase::Ready {
+                self.accused.add(suspects);
+            }
+        }
         pass.drop_work();
         let (backoff, random, now_us) = (self.tuning.lane, self.rng.f64(), self.now_us());
         let own = |failures| backoff.delay_us(failures, random);
         let wait_us = self.lane.fail(&self.outbox.inner.flusher(), now_us, own, retry_after_us)?;
+        self.outbox.inner.note_fault(fault.clone(), now_us.saturating_add(wait_us));
         pass.report.backoff = Some(BackoffChange::Entered(duration(wait_us)));
         pass.step = Step::End(PassEnd::Failed(fault));
         Ok(())
@@ -365,13 +449,15 @@ impl FlushCore {
         sweep(&connection, now_us, micros(self.outbox.inner.acked_retention))?;
         let wait_us = match self.lane.wait_us(&connection, now_us, self.tuning.lane)? {
             Some(wait_us) => Some(wait_us),
-            None => assemble::next_due_us(&connection, pass.account().as_deref())?
-                .map(|due_us| due_us.saturating_sub(now_us).max(0)),
+            None => {
+                let parked_from_us = self.parked_rest.until_us(now_us, self.tuning.lane);
+                assemble::next_due_us(&connection, pass.account().as_deref(), parked_from_us)?
+                    .map(|due_us| due_us.saturating_sub(now_us).max(0))
+            }
         };
         pass.report.wait = wait_us.map(duration);
-        let status = Status { empty: !any_pending(&connection)? };
         drop(connection);
-        self.outbox.inner.publish(status);
+        self.outbox.inner.refresh_status()?;
         Ok(pass.report)
     }
 

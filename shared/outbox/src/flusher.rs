@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::authorize::Authorizer;
 use crate::driver::Driver;
 use crate::error::{ConfigError, FlushError};
 use crate::flush::{FlushCore, Task};
@@ -26,7 +27,7 @@ pub(crate) struct Shared {
     pub(crate) linger: Duration,
     core: Mutex<FlushCore>,
     transport: Arc<dyn Transport>,
-    tokens: Arc<dyn TokenSource>,
+    tokens: Authorizer,
     turn: Mutex<Turn>,
     ended: Condvar,
     came_online: AtomicBool,
@@ -59,9 +60,9 @@ impl Flusher {
                 outbox,
                 interval: core.tuning.interval,
                 linger: core.tuning.linger,
+                tokens: Authorizer::new(tokens, core.tuning.token_timeout),
                 core: Mutex::new(core),
                 transport,
-                tokens,
                 turn: Mutex::default(),
                 ended: Condvar::new(),
                 came_online: AtomicBool::new(false),
@@ -147,7 +148,20 @@ impl Shared {
         if self.came_online.swap(false, Ordering::AcqRel) {
             core.online();
         }
-        let report = loop {
+        let report = self.run(&mut core, stop);
+        drop(core);
+        if let Err(FlushError::Store(error)) = &report {
+            self.outbox.inner.suspect(error);
+        }
+        let report = report?;
+        if report.is_noteworthy() && !self.reports.tell(&report) {
+            log(&report);
+        }
+        Ok(report)
+    }
+
+    fn run(&self, core: &mut FlushCore, stop: &AtomicBool) -> Result<FlushReport, FlushError> {
+        loop {
             if stop.load(Ordering::Acquire) {
                 core.stop();
             }
@@ -159,14 +173,9 @@ impl Shared {
                         self.batches.tell(&batch);
                     }
                 }
-                Task::Done(report) => break report,
+                Task::Done(report) => return Ok(report),
             }
-        };
-        drop(core);
-        if report.is_noteworthy() && !self.reports.tell(&report) {
-            log(&report);
         }
-        Ok(report)
     }
 }
 

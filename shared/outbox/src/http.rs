@@ -1,13 +1,16 @@
 //! The HTTP transport: ureq over rustls with aws-lc.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use eventlane_contracts::wire::EVENTS_PATH;
-use ureq::tls::{TlsConfig, TlsProvider};
+use ureq::tls::{PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem};
 use ureq::{Agent, http};
 
 use crate::error::{ConfigError, TransportError};
+use crate::gzip::compressed;
+use crate::redirect::{MAX_HOPS, within_origin};
 use crate::transport::{PostRequest, PostResponse, Transport};
 
 /// Time to connect, name and TLS included. Phones change networks: better to try again soon.
@@ -20,10 +23,38 @@ const TOTAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// escaped, take 1.7 MB.
 const ANSWER_BYTES: u64 = 2_097_152;
 
-/// Posts to one URL. Follows no redirect, so the token never leaves for another origin.
+/// How a transport posts. Start from `HttpOptions::default()`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpOptions {
+    /// Whether larger bodies are gzipped. A 415 ends that: the body is sent again plain, and so are all
+    /// after it. Default `false`.
+    pub gzip: bool,
+    /// PEM text of the certificates to trust instead of the public ones, for a private root. Default
+    /// `None`.
+    pub root_certificates: Option<String>,
+    /// Time to connect, name and TLS included. Default 10 s.
+    pub connect_timeout: Duration,
+    /// Time of a whole exchange. Default 30 s.
+    pub total_timeout: Duration,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self {
+            gzip: false,
+            root_certificates: None,
+            connect_timeout: CONNECT_TIMEOUT,
+            total_timeout: TOTAL_TIMEOUT,
+        }
+    }
+}
+
+/// Posts to one URL. A 307 or 308 within its origin is followed with the same body; no other redirect
+/// is, so the token never leaves for another origin.
 pub struct HttpTransport {
     agent: Agent,
     url: String,
+    gzips: AtomicBool,
 }
 
 impl HttpTransport {
@@ -32,10 +63,25 @@ impl HttpTransport {
     /// # Errors
     /// [`ConfigError`] naming everything that is wrong with the URL.
     pub fn new(url: &str) -> Result<Self, ConfigError> {
-        let is_loopback = judge(url)?;
+        Self::with(url, &HttpOptions::default())
+    }
+
+    /// A transport to `url`, as [`new`](Self::new) takes it, with options.
+    ///
+    /// # Errors
+    /// [`ConfigError`] naming everything that is wrong with the URL and the options.
+    pub fn with(url: &str, options: &HttpOptions) -> Result<Self, ConfigError> {
+        let (is_loopback, roots) = match (judge(url), roots(options)) {
+            (Ok(is_loopback), Ok(roots)) => (is_loopback, roots),
+            (url, roots) => {
+                let faults = [url.err(), roots.err()].into_iter().flatten().flat_map(|error| error.0);
+                return Err(ConfigError(faults.collect()));
+            }
+        };
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let tls = TlsConfig::builder()
             .provider(TlsProvider::Rustls)
+            .root_certs(roots)
             .unversioned_rustls_crypto_provider(provider)
             .build();
         let mut config = Agent::config_builder()
@@ -43,14 +89,18 @@ impl HttpTransport {
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
-            .timeout_connect(Some(CONNECT_TIMEOUT))
-            .timeout_global(Some(TOTAL_TIMEOUT))
+            .timeout_connect(Some(options.connect_timeout))
+            .timeout_global(Some(options.total_timeout))
             .user_agent(concat!("eventlane-outbox/", env!("CARGO_PKG_VERSION")));
         if is_loopback {
             // A proxy of the environment has no business with this machine's own ports.
             config = config.proxy(None);
         }
-        Ok(Self { agent: config.build().new_agent(), url: url.to_owned() })
+        Ok(Self {
+            agent: config.build().new_agent(),
+            url: url.to_owned(),
+            gzips: AtomicBool::new(options.gzip),
+        })
     }
 }
 
@@ -62,14 +112,60 @@ impl std::fmt::Debug for HttpTransport {
 
 impl Transport for HttpTransport {
     fn post(&self, request: PostRequest<'_>) -> Result<PostResponse, TransportError> {
-        let mut post = self.agent.post(&self.url).content_type("application/json");
-        if let Some(token) = request.token {
+        if self.gzips.load(Ordering::Relaxed)
+            && let Some(gzipped) = compressed(request.body)
+        {
+            let response = self.follow(&gzipped, true, request.token)?;
+            if response.status != 415 {
+                return Ok(response);
+            }
+            // An older server, or a road that takes no encoding: it won't take the next one either.
+            self.gzips.store(false, Ordering::Relaxed);
+        }
+        self.follow(request.body, false, request.token)
+    }
+}
+
+impl HttpTransport {
+    /// Posts, and again where a redirect within the origin leads.
+    fn follow(
+        &self,
+        body: &[u8],
+        is_gzipped: bool,
+        token: Option<&str>,
+    ) -> Result<PostResponse, TransportError> {
+        let mut url = self.url.clone();
+        for _ in 0..MAX_HOPS {
+            let (response, location) = self.post_to(&url, body, is_gzipped, token)?;
+            match location.and_then(|location| within_origin(&url, &location)) {
+                Some(target) if matches!(response.status, 307 | 308) => url = target,
+                _ => return Ok(response),
+            }
+        }
+        Ok(self.post_to(&url, body, is_gzipped, token)?.0)
+    }
+
+    /// One request; its answer, and where that leads.
+    fn post_to(
+        &self,
+        url: &str,
+        body: &[u8],
+        is_gzipped: bool,
+        token: Option<&str>,
+    ) -> Result<(PostResponse, Option<String>), TransportError> {
+        let mut post = self.agent.post(url).content_type("application/json");
+        if let Some(token) = token {
             post = post.header(http::header::AUTHORIZATION, format!("Bearer {token}"));
         }
-        let mut response = post.send(request.body).map_err(|error| kind(&error))?;
+        if is_gzipped {
+            post = post.header(http::header::CONTENT_ENCODING, "gzip");
+        }
+        let mut response = post.send(body).map_err(|error| kind(&error))?;
         let status = response.status().as_u16();
-        let retry_after = response.headers().get(http::header::RETRY_AFTER);
-        let retry_after = retry_after.and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let retry_after = header(http::header::RETRY_AFTER).map(str::to_owned);
+        let date = header(http::header::DATE).map(str::to_owned);
+        let location = header(http::header::LOCATION).map(str::to_owned);
         let body = if status == 200 {
             response
                 .body_mut()
@@ -80,8 +176,35 @@ impl Transport for HttpTransport {
         } else {
             Vec::new()
         };
-        Ok(PostResponse { status, retry_after, body })
+        Ok((PostResponse { status, retry_after, date, body }, location))
     }
+}
+
+/// Whom to trust.
+fn roots(options: &HttpOptions) -> Result<RootCerts, ConfigError> {
+    let mut faults = Vec::new();
+    for (name, timeout) in [("connect", options.connect_timeout), ("total", options.total_timeout)] {
+        if timeout.is_zero() {
+            faults.push(format!("{name}_timeout 0 would never get an answer"));
+        }
+    }
+    let mut roots = Vec::new();
+    if let Some(pem) = &options.root_certificates {
+        for item in parse_pem(pem.as_bytes()) {
+            match item {
+                Ok(PemItem::Certificate(certificate)) => roots.push(certificate),
+                Ok(_) => {}
+                Err(_) => faults.push("root_certificates can't be read as PEM".to_owned()),
+            }
+        }
+        if roots.is_empty() {
+            faults.push("root_certificates holds no certificate".to_owned());
+        }
+    }
+    if !faults.is_empty() {
+        return Err(ConfigError(faults));
+    }
+    Ok(if roots.is_empty() { RootCerts::WebPki } else { RootCerts::new_with_certs(&roots) })
 }
 
 /// The kind alone: ureq's own texts may quote what was sent.
@@ -92,8 +215,34 @@ fn kind(error: &ureq::Error) -> TransportError {
         E::HostNotFound | E::ConnectionFailed | E::ConnectProxyFailed(_) => TransportError::Connect,
         E::Tls(_) | E::Rustls(_) | E::TlsRequired => TransportError::Tls,
         E::BodyExceedsLimit(_) => TransportError::TooLarge,
-        E::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => TransportError::Connect,
-        E::Io(error) if error.kind() == std::io::ErrorKind::TimedOut => TransportError::Timeout,
+        E::Io(error) => io_kind(error),
+        _ => TransportError::Broken,
+    }
+}
+
+/// A failed handshake comes wrapped, more than once: the causes are looked through.
+fn io_kind(error: &std::io::Error) -> TransportError {
+    use std::io::ErrorKind as K;
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<rustls::Error>() {
+            return TransportError::Tls;
+        }
+        // An io error that wraps another is its own kind of box, not a source.
+        cause = match error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    match error.kind() {
+        // The standard library has no kind of its own for a name that doesn't resolve.
+        _ if error.to_string().starts_with("failed to lookup address") => TransportError::Connect,
+        K::TimedOut | K::WouldBlock => TransportError::Timeout,
+        K::ConnectionRefused
+        | K::HostUnreachable
+        | K::NetworkUnreachable
+        | K::NetworkDown
+        | K::AddrNotAvailable => TransportError::Connect,
         _ => TransportError::Broken,
     }
 }

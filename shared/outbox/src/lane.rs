@@ -10,6 +10,13 @@ use crate::schema;
 /// In `eventlane_meta`: nothing is sent before, whatever restarts meanwhile.
 const RETRY_AFTER_KEY: &str = "retry_after_until_us";
 
+/// Until when the server asked for a rest, if that still runs. A time further ahead than it can have
+/// been set is a clock's jump, and counts as over.
+pub(crate) fn retry_after_until_us(connection: &Connection, now_us: i64) -> rusqlite::Result<Option<i64>> {
+    let until_us = schema::get(connection, RETRY_AFTER_KEY)?;
+    Ok(until_us.filter(|until_us| (1..=RETRY_AFTER_MAX_US).contains(&until_us.saturating_sub(now_us))))
+}
+
 /// Backoff of the lane. Its own part lives as long as the process, the server's is stored.
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
@@ -68,6 +75,29 @@ impl Lane {
     /// The network is back: the lane's own backoff is over, a server's word stands.
     pub(crate) fn online(&mut self) {
         self.until_us = None;
+    }
+}
+
+/// A pause that grows each time it begins.
+#[derive(Debug, Default)]
+pub(crate) struct Rest {
+    times: i64,
+    until_us: Option<i64>,
+}
+
+impl Rest {
+    pub(crate) fn begin(&mut self, now_us: i64, backoff: Backoff, random: f64) {
+        self.times = self.times.saturating_add(1);
+        self.until_us = Some(now_us.saturating_add(backoff.delay_us(self.times, random)));
+    }
+
+    /// Its end, if it still runs; a clock that jumped back doesn't prolong it.
+    pub(crate) fn until_us(&self, now_us: i64, backoff: Backoff) -> Option<i64> {
+        self.until_us.filter(|until_us| (1..=backoff.ceiling_us).contains(&until_us.saturating_sub(now_us)))
+    }
+
+    pub(crate) fn runs(&self, now_us: i64, backoff: Backoff) -> bool {
+        self.until_us(now_us, backoff).is_some()
     }
 }
 

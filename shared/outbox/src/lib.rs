@@ -8,12 +8,16 @@
 //! - What is stored and sent is the caller's own value; numbers and strings stay literal.
 //! - Batches go in append order across streams, within the server's limits, framing counted. Memory
 //!   is bounded by one batch, whatever the backlog.
+//! - An event can go with the app's own change ([`Outbox::append_in`]): both or neither.
+//! - A damaged file of ours is put aside, never deleted, and [`Outbox::quarantined`] tells; a file that
+//!   can't be reached is left alone.
 //! - Several handles and processes may share a file: all append, one flushes at a time.
 //! - No payload, token or claim is in any error, report or log.
 //!
 //! # Not guaranteed
 //! - Exactly once: a crash between the answer and its settling sends the batch again. Consumers
 //!   dedupe by event id.
+//! - Events in a damaged file: they are in the file put aside, and nobody sends them.
 //! - Order at the consumer: a deferred or parked event is overtaken by later ones.
 //! - Delivery in bounded time: a server that never takes a stream keeps its events here for ever.
 //!
@@ -39,24 +43,38 @@
 //! # }
 //! ```
 
+mod accused;
 mod answer;
 mod append;
+mod append_async;
+mod append_in;
 mod assemble;
+mod authorize;
 mod backoff;
-
+mod bounds;
+mod diagnostics;
+mod discard;
 mod driver;
 mod encode;
 mod error;
 mod flush;
 mod flusher;
+mod group;
+mod gzip;
 mod http;
 mod lane;
+mod lifecycle;
+mod migrate;
 mod observe;
+mod open;
 mod options;
 mod outbox;
 mod pass;
+mod quarantine;
+mod redirect;
 mod report;
 mod retry_after;
+mod rows;
 mod schedule;
 mod schema;
 mod settle;
@@ -67,23 +85,38 @@ mod token;
 mod transport;
 mod tuning;
 mod verdicts;
+mod why;
 
 pub use append::Appended;
+pub use append_async::AppendFuture;
+pub use append_in::{APPEND_SQL, PlainAppend};
+pub use bounds::{Bound, Bounds};
+pub use diagnostics::{Diagnostics, StreamDiagnostics};
+pub use discard::Discard;
 pub use driver::{Driver, Stopped};
-pub use error::{AppendError, ConfigError, FlushError, OpenError, StoreError, TokenError, TransportError};
+pub use error::{
+    AppendError, BackupError, ConfigError, DestroyError, FlushError, OpenError, StoreError, TokenError,
+    TransportError,
+};
 pub use flush::{FlushCore, Post, Task};
 pub use flusher::Flusher;
-pub use http::HttpTransport;
+pub use http::{HttpOptions, HttpTransport};
+pub use lifecycle::Pending;
 pub use observe::Subscription;
 pub use options::{Durability, OutboxOptions};
 pub use outbox::{Outbox, Status};
+pub use quarantine::Quarantined;
 pub use report::{
     BackoffChange, BatchReport, EventVerdict, FlushReport, LaneFault, PassEnd, REPORT_VERDICTS,
 };
-pub use schema::{DDL, PARKED, PENDING_COUNT_SQL, PENDING_SQL, SCHEMA_VERSION};
+pub use rows::{BEST_GUESS_SQL, OutboxRow, ROWS_SQL, column};
+/// The SQLite bindings that [`Outbox::append_in`] takes a transaction of.
+pub use rusqlite;
+pub use schema::{DDL, META_DDL, PARKED, PENDING_COUNT_SQL, PENDING_SQL, SCHEMA_VERSION, TABLES};
 pub use token::{Credentials, TokenSource};
 pub use transport::{PostRequest, PostResponse, Transport};
 pub use tuning::{
     BackoffTuning, DEFAULT_BACKOFF_BASE, DEFAULT_BACKOFF_CEILING, DEFAULT_BATCH_SIZE, DEFAULT_INTERVAL,
-    DEFAULT_LINGER, FlushOptions, StreamTuning,
+    DEFAULT_LINGER, DEFAULT_TOKEN_TIMEOUT, FlushOptions, StreamTuning,
 };
+pub use why::Why;

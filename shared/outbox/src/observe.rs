@@ -44,7 +44,11 @@ impl<T: 'static> Subscribers<T> {
         let hooks: Weak<Hooks<T>> = Arc::downgrade(&self.hooks);
         let end = move || {
             if let Some(hooks) = hooks.upgrade() {
-                hooks.lock().unwrap_or_else(PoisonError::into_inner).retain(|(other, _)| *other != id);
+                let mut kept = hooks.lock().unwrap_or_else(PoisonError::into_inner);
+                let ended: Vec<_> = kept.extract_if(.., |(other, _)| *other == id).collect();
+                drop(kept);
+                // A hook may own a subscription of the same list.
+                drop(ended);
             }
         };
         Subscription { end: Some(Box::new(end)) }

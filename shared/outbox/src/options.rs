@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use eventlane_contracts::{Clock, SystemClock};
 
+use crate::bounds::Bounds;
+
 /// What a returned append survives. A declared choice, never an accident of defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
@@ -23,6 +25,8 @@ pub struct OutboxOptions {
     pub durability: Durability,
     /// How long an acked row stays as a stamped ledger row. Default 0: deleted at once.
     pub acked_retention: Duration,
+    /// The most that may be pending. Default: unbounded.
+    pub bounds: Bounds,
     /// The account signed in, written on every appended row until
     /// [`set_account`](crate::Outbox::set_account) names another. Default `None`: an app without
     /// accounts.
@@ -38,6 +42,7 @@ impl Default for OutboxOptions {
         Self {
             durability: Durability::default(),
             acked_retention: Duration::ZERO,
+            bounds: Bounds::default(),
             account: None,
             clock: Arc::new(SystemClock),
             seed: None,
@@ -50,6 +55,7 @@ impl fmt::Debug for OutboxOptions {
         f.debug_struct("OutboxOptions")
             .field("durability", &self.durability)
             .field("acked_retention", &self.acked_retention)
+            .field("bounds", &self.bounds)
             .finish_non_exhaustive()
     }
 }

@@ -4,26 +4,26 @@
 //! makes an append wait longer than one short transaction. Every writing transaction takes the
 //! write lock at its begin: a stale snapshot can't be upgraded, whatever the busy timeout.
 
-use std::fs::OpenOptions;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use eventlane_contracts::{Clock, Registry};
 use rusqlite::Connection;
 
-use crate::append::Group;
+use crate::append_async::Committer;
+use crate::bounds::Bounds;
 use crate::error::{FlushError, OpenError};
+use crate::group::Group;
 use crate::observe::{Subscribers, Subscription};
-use crate::options::{Durability, OutboxOptions};
+use crate::open::{self, Mode, Opened};
+use crate::options::OutboxOptions;
+use crate::quarantine::{self, Quarantined};
 use crate::schema;
 use crate::stamp::Stamper;
-
-/// How long a statement waits for another connection's transaction. All of ours are short.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Bytes of the write-ahead log kept after a checkpoint; a burst must not hold the disk for ever.
-const WAL_KEPT_BYTES: i64 = 16 * 1_048_576;
+use crate::why::LaneNote;
 
 /// The outbox of an app. Cheap to clone; all clones are the same outbox.
 #[derive(Clone)]
@@ -33,6 +33,10 @@ pub struct Outbox {
 
 pub(crate) struct Inner {
     pub(crate) path: PathBuf,
+    mode: Mode,
+    identity: Option<(u64, u64)>,
+    quarantined: Option<Quarantined>,
+    pub(crate) bounds: Bounds,
     pub(crate) registry: Arc<Registry>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) acked_retention: Duration,
@@ -42,9 +46,21 @@ pub(crate) struct Inner {
     pub(crate) writer: Mutex<Connection>,
     pub(crate) flusher: Mutex<Connection>,
     pub(crate) group: Group,
+    pub(crate) committer: Committer,
+    pub(crate) lane_note: Mutex<LaneNote>,
     pub(crate) nudges: Subscribers<()>,
     statuses: Subscribers<Status>,
-    last_status: Mutex<Option<Status>>,
+    news: Mutex<News>,
+    /// Commits of this process that added rows; tells a status that was read before one from one after.
+    pub(crate) commits: AtomicU64,
+}
+
+/// What was last told, and what is still to be told, in order.
+#[derive(Default)]
+struct News {
+    last: Option<Status>,
+    queue: VecDeque<Status>,
+    is_telling: bool,
 }
 
 /// The drain signal. No count on purpose: counting walks the backlog.
@@ -57,42 +73,72 @@ pub struct Status {
 impl Outbox {
     /// Opens the outbox at `path`, creating the file (mode 0600) and its tables where missing.
     ///
-    /// The file belongs to the outbox: its pragmas are set here. Several processes may open it.
+    /// The file belongs to the outbox: its pragmas are set here, and when it is damaged it is put aside
+    /// and a fresh one begun; [`quarantined`](Self::quarantined) tells. Several processes may open it.
     ///
     /// # Errors
-    /// [`OpenError::File`] when the file can't be created or its mode set, [`OpenError::Newer`]
-    /// when a newer build wrote it, [`OpenError::Store`] for anything SQLite says. The file is
-    /// never renamed or deleted.
+    /// [`OpenError::File`] when the file can't be created, renamed or its mode set,
+    /// [`OpenError::Newer`] when a newer build wrote it, [`OpenError::Store`] for anything SQLite says.
+    /// The file is left as it is then.
     pub fn open(
         path: impl AsRef<Path>,
         registry: Arc<Registry>,
         options: OutboxOptions,
     ) -> Result<Self, OpenError> {
-        let path = path.as_ref().to_owned();
-        own(&path).map_err(|error| OpenError::File { path: path.clone(), source: Arc::new(error) })?;
-        let mut writer = connect(&path, options.durability)?;
-        schema::prepare(&mut writer)?;
-        // A settle lost to a power cut is only sent again, so the pass never pays for an fsync.
-        let flusher = connect(&path, Durability::Normal)?;
+        let opened = open::owned(path.as_ref(), options.durability, &*options.clock)?;
+        Ok(Self::new(opened, registry, options))
+    }
+
+    /// Opens the outbox inside the app's own database, which must be there: two tables are created in
+    /// it where missing, nothing is renamed, and no pragma is touched. Durability is the app's matter:
+    /// this crate's own connections keep SQLite's default, and [`OutboxOptions::durability`] says
+    /// nothing. For events that go with the app's own changes see [`append_in`](Self::append_in).
+    ///
+    /// # Errors
+    /// [`OpenError::File`] when the file isn't there, [`OpenError::Newer`] when a newer build wrote
+    /// the tables, [`OpenError::Store`] for anything SQLite says, damage too.
+    pub fn embed(
+        path: impl AsRef<Path>,
+        registry: Arc<Registry>,
+        options: OutboxOptions,
+    ) -> Result<Self, OpenError> {
+        Ok(Self::new(open::embedded(path.as_ref())?, registry, options))
+    }
+
+    fn new(opened: Opened, registry: Arc<Registry>, options: OutboxOptions) -> Self {
         let inner = Inner {
-            path,
+            path: opened.path,
+            mode: opened.mode,
+            identity: opened.identity,
+            quarantined: opened.quarantined,
             registry,
             stamper: Stamper::new(Arc::clone(&options.clock), options.seed),
             clock: options.clock,
             acked_retention: options.acked_retention,
+            bounds: options.bounds,
             seed: options.seed,
             account: Mutex::new(options.account),
-            writer: Mutex::new(writer),
-            flusher: Mutex::new(flusher),
+            writer: Mutex::new(opened.writer),
+            flusher: Mutex::new(opened.flusher),
             group: Group::default(),
+            committer: Committer::default(),
+            lane_note: Mutex::default(),
             nudges: Subscribers::new(),
             statuses: Subscribers::new(),
-            last_status: Mutex::new(None),
+            news: Mutex::default(),
+            commits: AtomicU64::new(0),
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Self { inner: Arc::new(inner) }
     }
 
-    /// The account that rows appended from now on carry; `None` for an app without accounts.
+    /// The loss signal: the damaged file that this opening put aside, if it did.
+    #[must_use]
+    pub fn quarantined(&self) -> Option<&Quarantined> {
+        self.inner.quarantined.as_ref()
+    }
+
+    /// The account that rows appended from now on carry: `None` for an app without accounts, `""` for
+    /// nobody signed in, whose rows wait for [`claim`](Self::claim) or [`discard`](Self::discard).
     pub fn set_account(&self, account: Option<String>) {
         *self.inner.account.lock().unwrap_or_else(PoisonError::into_inner) = account;
     }
@@ -116,23 +162,25 @@ impl Outbox {
     ) -> Result<Subscription, FlushError> {
         let status = self.status()?;
         hook(&status);
-        *self.inner.last_status.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
+        self.inner.news().last = Some(status);
         Ok(self.inner.statuses.add(hook))
     }
 
-    /// How many rows are pending a verdict, for diagnostics: it walks the backlog
-    /// ([`PENDING_COUNT_SQL`](crate::PENDING_COUNT_SQL)).
+    /// How many rows are pending a verdict. Two look-ups, whatever the backlog.
     ///
     /// # Errors
     /// [`FlushError::Store`] when the outbox can't be read.
     pub fn pending(&self) -> Result<u64, FlushError> {
-        let count: i64 = self.inner.writer().query_row(schema::PENDING_COUNT_SQL, [], |row| row.get(0))?;
-        Ok(u64::try_from(count).unwrap_or(0))
+        let count = schema::get(&self.inner.writer(), schema::PENDING_ROWS_KEY)?;
+        Ok(count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0))
     }
 
-    /// Wakes the driver, as an append does.
+    /// To be called after the commit of events that were appended in the app's own transaction: tells
+    /// the status and wakes the driver, as any other append does.
     pub fn nudge(&self) {
-        self.inner.nudges.tell(&());
+        // What can't be read now is told by the pass.
+        drop(self.inner.refresh_status());
+        self.inner.wake();
     }
 }
 
@@ -145,14 +193,92 @@ impl Inner {
         self.flusher.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells subscribers of a transition; the same status twice is told once.
-    pub(crate) fn publish(&self, status: Status) {
-        let mut last = self.last_status.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.replace(status) == Some(status) {
-            return;
+    /// Wakes the driver.
+    pub(crate) fn wake(&self) {
+        self.nudges.tell(&());
+    }
+
+    /// Refuses to store in a file that is no longer at its path: nobody would ever read it again.
+    pub(crate) fn check_in_place(&self) -> rusqlite::Result<()> {
+        if self.identity.is_none() || open::identity(&self.path) == self.identity {
+            return Ok(());
         }
-        drop(last);
-        self.statuses.tell(&status);
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY_DBMOVED);
+        let text = "outbox file was moved or replaced while open: open it again".to_owned();
+        Err(rusqlite::Error::SqliteFailure(code, Some(text)))
+    }
+
+    /// Has a file of ours checked at its next opening when a statement found it damaged.
+    pub(crate) fn suspect(&self, error: &rusqlite::Error) {
+        if self.mode == Mode::Owned && quarantine::is_damage(error) {
+            quarantine::mark_suspect(&self.path);
+        }
+    }
+
+    fn news(&self) -> MutexGuard<'_, News> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Rows were stored by this process.
+    pub(crate) fn stored(&self) {
+        self.commits.fetch_add(1, Ordering::SeqCst);
+        self.publish(Status { empty: false }, None);
+    }
+
+    /// Tells how it is now. What was read before a commit of this process is read again, so that
+    /// "empty" is never the last word while rows are pending.
+    pub(crate) fn refresh_status(&self) -> rusqlite::Result<()> {
+        loop {
+            let commits = self.commits.load(Ordering::SeqCst);
+            let status = Status { empty: !any_pending(&self.flusher())? };
+            if self.publish(status, Some(commits)) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Tells subscribers of a transition, in order; the same status twice is told once. `false` when it
+    /// was read before the latest commit. Hooks run without a lock, and may append.
+    fn publish(&self, status: Status, read_at: Option<u64>) -> bool {
+        let mut news = self.news();
+        if read_at.is_some_and(|commits| commits != self.commits.load(Ordering::SeqCst)) {
+            return false;
+        }
+        if news.last.replace(status) == Some(status) {
+            return true;
+        }
+        news.queue.push_back(status);
+        if news.is_telling {
+            return true;
+        }
+        news.is_telling = true;
+        drop(news);
+        let telling = Telling(self);
+        while let Some(status) = telling.next() {
+            self.statuses.tell(&status);
+        }
+        true
+    }
+}
+
+/// The one thread that tells; ends even when a hook panics.
+struct Telling<'a>(&'a Inner);
+
+impl Telling<'_> {
+    /// What is next to be told. With nothing left, telling has ended before anybody else can add to it.
+    fn next(&self) -> Option<Status> {
+        let mut news = self.0.news();
+        let next = news.queue.pop_front();
+        news.is_telling = next.is_some();
+        next
+    }
+}
+
+impl Drop for Telling<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.news().is_telling = false;
+        }
     }
 }
 
@@ -176,44 +302,4 @@ pub(crate) fn any_pending(connection: &Connection) -> rusqlite::Result<bool> {
                      AND substr(coalesce(last_reason, ''), 1, 8) = 'parked: ')",
         )?
         .query_row([], |row| row.get(0))
-}
-
-/// Creates the file before SQLite would, readable by nobody else; SQLite gives its side files the
-/// same mode.
-fn own(path: &Path) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
-        options.mode(0o600);
-        let file = options.open(path)?;
-        if file.metadata()?.permissions().mode() & 0o077 != 0 {
-            file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
-        }
-        Ok(())
-    }
-    #[cfg(not(unix))]
-    options.open(path).map(drop)
-}
-
-fn connect(path: &Path, durability: Durability) -> Result<Connection, OpenError> {
-    open_connection(path, durability).map_err(|error| OpenError::Store(Arc::new(error)))
-}
-
-fn open_connection(path: &Path, durability: Durability) -> rusqlite::Result<Connection> {
-    let connection = Connection::open(path)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-    connection.pragma_update_and_check(None, "journal_size_limit", WAL_KEPT_BYTES, |_| Ok(()))?;
-    match durability {
-        Durability::Full => {
-            connection.pragma_update(None, "synchronous", "FULL")?;
-            // Apple's fsync leaves data in the drive's cache; elsewhere these change nothing.
-            connection.pragma_update(None, "fullfsync", true)?;
-            connection.pragma_update(None, "checkpoint_fullfsync", true)?;
-        }
-        Durability::Normal => connection.pragma_update(None, "synchronous", "NORMAL")?,
-    }
-    Ok(connection)
 }

@@ -46,8 +46,10 @@ pub(crate) struct Pass {
     /// Halves still to post.
     pub(crate) stack: Vec<Slice>,
     pub(crate) suspects: Vec<Suspect>,
-    /// Single parked rows that failed with no success between.
-    pub(crate) parked_failures: usize,
+    /// An answer with verdicts came in this pass.
+    pub(crate) has_success: bool,
+    /// Accounts whose due times were judged in this pass; once each, so that no row is posted twice.
+    pub(crate) judged: Vec<Option<String>>,
     /// First and last `seq` kept in this pass, by stream.
     pub(crate) kept: BTreeMap<String, (i64, i64)>,
     pub(crate) report: FlushReport,
@@ -65,7 +67,8 @@ impl Pass {
             held: None,
             stack: Vec::new(),
             suspects: Vec::new(),
-            parked_failures: 0,
+            has_success: false,
+            judged: Vec::new(),
             kept: BTreeMap::new(),
             report: FlushReport::default(),
             _lock: lock,
@@ -86,6 +89,10 @@ impl Pass {
             .or_insert((row.seq, row.seq));
     }
 
+    pub(crate) fn suspect_seqs(&self) -> impl Iterator<Item = i64> {
+        self.suspects.iter().map(|suspect| suspect.row.seq)
+    }
+
     /// Forgets what was to be posted; the rows themselves stay as they are.
     pub(crate) fn drop_work(&mut self) {
         self.held = None;
@@ -96,7 +103,18 @@ impl Pass {
 
 /// An advisory lock of the operating system on a side file, held for a pass: of several processes
 /// one flushes at a time. It dies with the process. Without it rows would be sent twice, not lost.
-pub(crate) struct PassLock(#[expect(dead_code, reason = "closing the file releases the lock")] Option<File>);
+pub(crate) struct PassLock(Option<File>);
+
+impl Drop for PassLock {
+    /// Unlocks by word: a child that this process is just starting may hold a copy of the file for a
+    /// moment, and closing alone would leave the lock with it.
+    fn drop(&mut self) {
+        if let Some(file) = &self.0 {
+            // Closing is what is left, and follows.
+            drop(file.unlock());
+        }
+    }
+}
 
 impl PassLock {
     /// `None` when another pass holds it.

@@ -1,7 +1,7 @@
 //! When the driver runs a pass. Pure: times come in, in microseconds of any steady clock.
 //!
-//! Invariants: nudges collapse to one pass, after a linger; nothing but its time ends a backoff;
-//! nothing runs while offline.
+//! Invariants: nudges collapse to one pass, after a linger; nothing runs while offline. Backoff is the
+//! lane's own matter: a pass that comes too early for it asks, sends nothing, and costs one look-up.
 
 #[derive(Debug)]
 pub(crate) struct Schedule {
@@ -11,21 +11,12 @@ pub(crate) struct Schedule {
     is_wanted: bool,
     nudged_us: Option<i64>,
     next_us: i64,
-    not_before_us: i64,
 }
 
 impl Schedule {
     /// Wants a pass at once: what an earlier process left behind.
     pub(crate) fn new(interval_us: i64, linger_us: i64) -> Self {
-        Self {
-            interval_us,
-            linger_us,
-            is_online: true,
-            is_wanted: true,
-            nudged_us: None,
-            next_us: 0,
-            not_before_us: 0,
-        }
+        Self { interval_us, linger_us, is_online: true, is_wanted: true, nudged_us: None, next_us: 0 }
     }
 
     pub(crate) fn nudge(&mut self, now_us: i64) {
@@ -37,9 +28,7 @@ impl Schedule {
         let came_back = is_online && !self.is_online;
         self.is_online = is_online;
         if came_back {
-            // The lane itself still keeps a server's Retry-After, and will say so.
             self.is_wanted = true;
-            self.not_before_us = 0;
         }
         came_back
     }
@@ -50,9 +39,7 @@ impl Schedule {
             return None;
         }
         let nudged_us = self.nudged_us.map(|at_us| at_us.saturating_add(self.linger_us));
-        let due_us =
-            if self.is_wanted { 0 } else { nudged_us.map_or(self.next_us, |at| at.min(self.next_us)) };
-        Some(due_us.max(self.not_before_us))
+        Some(if self.is_wanted { 0 } else { nudged_us.map_or(self.next_us, |at| at.min(self.next_us)) })
     }
 
     /// A pass begins: whatever asked for it is served; what comes now asks for the next.
@@ -61,18 +48,11 @@ impl Schedule {
         self.nudged_us = None;
     }
 
-    /// A pass ended with nothing against another: `wait_us` until the next waiting row is due.
+    /// A pass ended: `wait_us` until the next waiting row is due, or a backoff is over.
     pub(crate) fn ended(&mut self, now_us: i64, wait_us: Option<i64>) {
         // A row that is due already became so too late for this pass. Never a hot loop all the same.
         let wait_us = wait_us.map_or(self.interval_us, |wait| wait.max(self.linger_us).min(self.interval_us));
         self.next_us = now_us.saturating_add(wait_us);
-        self.not_before_us = 0;
-    }
-
-    /// A pass ended in a backoff of `wait_us`.
-    pub(crate) fn backing_off(&mut self, now_us: i64, wait_us: i64) {
-        self.not_before_us = now_us.saturating_add(wait_us);
-        self.next_us = self.not_before_us;
     }
 }
 
@@ -105,19 +85,28 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_its_time_ends_a_backoff() {
+    fn in_a_backoff_the_lane_is_asked_at_most_an_interval_later() {
         let mut schedule = ran(0);
         schedule.began();
-        schedule.backing_off(0, 60_000_000);
-        schedule.nudge(1_000);
-        assert_eq!(schedule.due_us(), Some(60_000_000));
+        schedule.ended(0, Some(60_000_000));
+        assert_eq!(schedule.due_us(), Some(INTERVAL), "another handle's clock may have ended it");
+    }
+
+    #[test]
+    fn coming_back_online_while_a_request_hangs_is_not_lost() {
+        let mut schedule = ran(0);
+        schedule.began();
+        schedule.set_online(false);
+        assert!(schedule.set_online(true));
+        schedule.ended(1_000, Some(60_000_000));
+        assert_eq!(schedule.due_us(), Some(0));
     }
 
     #[test]
     fn offline_pauses_and_coming_back_runs_at_once() {
         let mut schedule = ran(0);
         assert!(!schedule.set_online(true), "it was online");
-        schedule.backing_off(0, 60_000_000);
+        schedule.ended(0, Some(60_000_000));
         assert!(!schedule.set_online(false));
         schedule.nudge(1_000);
         assert_eq!(schedule.due_us(), None);

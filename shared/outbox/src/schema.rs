@@ -8,14 +8,20 @@
 //! keep the kinds apart, so that finding one kind never walks through another's backlog:
 //! `ready` by (account, stream, seq), `waiting` and `parked` by due time. `ready` holds the columns of
 //! its own condition too: SQLite then picks rows without reading past their payloads.
+//!
+//! Pending rows and their payload bytes are counted by triggers, whoever writes, so that a bound costs
+//! two look-ups and not a walk.
 
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
-use std::sync::Arc;
-
-use crate::error::OpenError;
+use rusqlite::{Connection, OptionalExtension};
 
 /// This build's schema version, kept in `eventlane_meta` under `schema_version`.
-pub const SCHEMA_VERSION: i64 = 1;
+///
+/// Version 1 had no counters; version 2 keeps `pending_rows` and `pending_bytes` by trigger.
+pub const SCHEMA_VERSION: i64 = 2;
+
+/// Every table of the outbox. What exports or copies an app's data leaves these out, and what drops
+/// a cache doesn't touch them: events in them exist nowhere else.
+pub const TABLES: [&str; 2] = ["eventlane_outbox", "eventlane_meta"];
 
 /// How `last_reason` of a parked row begins.
 pub const PARKED: &str = "parked: ";
@@ -25,7 +31,7 @@ pub const PARKED: &str = "parked: ";
 pub const PENDING_SQL: &str = "SELECT seq, event_id, stream, occurred_at_us, payload, attempt_count, \
      next_retry_at_us, last_reason FROM eventlane_outbox WHERE acked_at_us IS NULL ORDER BY seq";
 
-/// How many rows are pending. Walks them all: for diagnostics, not for every frame.
+/// How many rows are pending. Walks them all; [`Outbox::pending`](crate::Outbox::pending) doesn't.
 pub const PENDING_COUNT_SQL: &str = "SELECT count(*) FROM eventlane_outbox WHERE acked_at_us IS NULL";
 
 /// The DDL, whatever streams are registered. Public contract.
@@ -53,36 +59,37 @@ CREATE INDEX eventlane_outbox_parked ON eventlane_outbox (account, next_retry_at
     WHERE acked_at_us IS NULL AND next_retry_at_us IS NOT NULL
         AND substr(coalesce(last_reason, ''), 1, 8) = 'parked: ';
 CREATE INDEX eventlane_outbox_acked ON eventlane_outbox (acked_at_us) WHERE acked_at_us IS NOT NULL;
+CREATE TRIGGER eventlane_outbox_added AFTER INSERT ON eventlane_outbox WHEN NEW.acked_at_us IS NULL
+BEGIN
+    UPDATE eventlane_meta SET value = value
+        + CASE key WHEN 'pending_rows' THEN 1 ELSE length(CAST(NEW.payload AS BLOB)) END
+        WHERE key IN ('pending_bytes', 'pending_rows');
+END;
+CREATE TRIGGER eventlane_outbox_removed AFTER DELETE ON eventlane_outbox WHEN OLD.acked_at_us IS NULL
+BEGIN
+    UPDATE eventlane_meta SET value = value
+        - CASE key WHEN 'pending_rows' THEN 1 ELSE length(CAST(OLD.payload AS BLOB)) END
+        WHERE key IN ('pending_bytes', 'pending_rows');
+END;
+CREATE TRIGGER eventlane_outbox_stamped AFTER UPDATE OF acked_at_us ON eventlane_outbox
+    WHEN OLD.acked_at_us IS NULL AND NEW.acked_at_us IS NOT NULL
+BEGIN
+    UPDATE eventlane_meta SET value = value
+        - CASE key WHEN 'pending_rows' THEN 1 ELSE length(CAST(OLD.payload AS BLOB)) END
+        WHERE key IN ('pending_bytes', 'pending_rows');
+END;
 ";
 
-const META_DDL: &str = "CREATE TABLE IF NOT EXISTS eventlane_meta (
+/// The DDL of `eventlane_meta`: the schema's version, counters, a server's `Retry-After`, consent.
+pub const META_DDL: &str = "CREATE TABLE IF NOT EXISTS eventlane_meta (
     key   TEXT PRIMARY KEY,
     value INTEGER NOT NULL
 ) WITHOUT ROWID";
 
-const VERSION_KEY: &str = "schema_version";
-
-/// Creates what is missing; refuses what a newer build wrote.
-pub(crate) fn prepare(connection: &mut Connection) -> Result<(), OpenError> {
-    let store = |error| OpenError::Store(Arc::new(error));
-    // The write lock from the start: two processes may create the file at the same moment.
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(store)?;
-    transaction.execute(META_DDL, []).map_err(store)?;
-    let found = get(&transaction, VERSION_KEY).map_err(store)?;
-    match found {
-        Some(found) if found > SCHEMA_VERSION => {
-            return Err(OpenError::Newer { found, known: SCHEMA_VERSION });
-        }
-        Some(_) => {}
-        None => create(&transaction).map_err(store)?,
-    }
-    transaction.commit().map_err(store)
-}
-
-fn create(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-    transaction.execute_batch(DDL)?;
-    set(transaction, VERSION_KEY, SCHEMA_VERSION)
-}
+/// In `eventlane_meta`: rows pending a verdict. Kept by trigger, so that other drivers' appends count.
+pub(crate) const PENDING_ROWS_KEY: &str = "pending_rows";
+/// In `eventlane_meta`: bytes of their payloads.
+pub(crate) const PENDING_BYTES_KEY: &str = "pending_bytes";
 
 /// A number of `eventlane_meta`.
 pub(crate) fn get(connection: &Connection, key: &str) -> rusqlite::Result<Option<i64>> {

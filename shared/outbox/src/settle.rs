@@ -56,6 +56,21 @@ pub(crate) fn settle<'a>(
     transaction.commit()
 }
 
+/// Parks rows by number, for such as can't be named otherwise.
+pub(crate) fn settle_by_seq(connection: &mut Connection, fates: Vec<(i64, Fate)>) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for (seq, fate) in fates {
+        let (Fate::Park { due_us, reason } | Fate::Keep { due_us, reason }) = fate else { continue };
+        let mut park = transaction.prepare_cached(
+            "UPDATE eventlane_outbox SET attempt_count = attempt_count + 1, next_retry_at_us = ?2, \
+                 last_reason = ?3 \
+             WHERE seq = ?1 AND acked_at_us IS NULL",
+        )?;
+        park.execute((seq, due_us, format!("{PARKED}{reason}")))?;
+    }
+    transaction.commit()
+}
+
 /// A server's reason must not read like our own mark.
 fn unparked(reason: String) -> String {
     if reason.starts_with(PARKED) { format!(" {reason}") } else { reason }

@@ -26,6 +26,9 @@ pub struct PostResponse {
     pub status: u16,
     /// The `Retry-After` header as it came.
     pub retry_after: Option<String>,
+    /// The `Date` header as it came: what a `Retry-After` that is a date is measured against, since the
+    /// device's own clock may be wrong.
+    pub date: Option<String>,
     /// The body of a 200; may be left empty for any other status.
     pub body: Vec<u8>,
 }
@@ -36,7 +39,7 @@ impl fmt::Debug for PostResponse {
     }
 }
 
-/// Posts batches. Bounded in time, follows no redirect, retries nothing by itself.
+/// Posts batches. Bounded in time; never carries the token to another origin; no redirect is a success.
 pub trait Transport: Send + Sync {
     /// Posts one batch and returns the answer, of whatever status.
     ///

@@ -21,6 +21,9 @@ pub const DEFAULT_BACKOFF_BASE: Duration = Duration::from_secs(1);
 /// Last step of the backoff.
 pub const DEFAULT_BACKOFF_CEILING: Duration = Duration::from_secs(300);
 
+/// How long a pass waits for the token source.
+pub const DEFAULT_TOKEN_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Tuning of the lane. What is `None` takes the default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlushOptions {
@@ -30,6 +33,8 @@ pub struct FlushOptions {
     pub interval: Option<Duration>,
     /// Wait of a nudged pass for more appends; 0 is allowed. Default 250 ms.
     pub linger: Option<Duration>,
+    /// Wait of a pass for the token source, after which it ends as one without a token. Default 30 s.
+    pub token_timeout: Option<Duration>,
     /// Backoff of the lane, and of deferred rows. Default 1 s to 300 s.
     pub backoff: BackoffTuning,
     /// What single streams have of their own.
@@ -60,6 +65,7 @@ pub(crate) struct Tuning {
     pub(crate) batch_size: usize,
     pub(crate) interval: Duration,
     pub(crate) linger: Duration,
+    pub(crate) token_timeout: Duration,
     pub(crate) lane: Backoff,
     pub(crate) caps: BTreeMap<String, usize>,
     pub(crate) streams: BTreeMap<String, Backoff>,
@@ -75,6 +81,10 @@ impl Tuning {
         let interval = options.interval.unwrap_or(DEFAULT_INTERVAL);
         if interval.is_zero() {
             faults.push("interval 0 (set for the lane) would never rest".to_owned());
+        }
+        let token_timeout = options.token_timeout.unwrap_or(DEFAULT_TOKEN_TIMEOUT);
+        if token_timeout.is_zero() {
+            faults.push("token_timeout 0 (set for the lane) would never get a token".to_owned());
         }
         let lane_base = Number::lane(options.backoff.base, DEFAULT_BACKOFF_BASE);
         let lane_ceiling = Number::lane(options.backoff.ceiling, DEFAULT_BACKOFF_CEILING);
@@ -105,6 +115,7 @@ impl Tuning {
             batch_size: batch_size.min(BATCH_EVENTS),
             interval,
             linger: options.linger.unwrap_or(DEFAULT_LINGER),
+            token_timeout,
             lane,
             caps,
             streams,

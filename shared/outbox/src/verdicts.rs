@@ -30,9 +30,11 @@ struct RawAnswer<'a> {
 #[serde(rename_all = "camelCase")]
 struct RawAck {
     event_id: String,
-    status: Status,
+    /// Of whatever kind: an ack that can't be read speaks against one that can.
     #[serde(default)]
-    reason: Option<String>,
+    status: serde_json::Value,
+    #[serde(default)]
+    reason: serde_json::Value,
 }
 
 impl Verdicts {
@@ -43,18 +45,19 @@ impl Verdicts {
         for ack in answer.acks {
             // One verdict that nobody can read says nothing of the others.
             let Ok(ack) = serde_json::from_str::<RawAck>(ack.get()) else { continue };
-            let reason = ack.reason.map(|reason| cut(&reason, REASON_BYTES).to_owned());
-            let verdict = Verdict { status: ack.status, reason };
+            let reason = ack.reason.as_str().map(|reason| cut(reason, REASON_BYTES).to_owned());
+            let status = Status::deserialize(ack.status).ok();
+            let verdict = status.map(|status| Verdict { status, reason });
             verdicts
                 .0
                 .entry(ack.event_id)
                 .and_modify(|known| {
                     // Two verdicts that disagree leave none.
-                    if known.as_ref().is_some_and(|known| known.status != verdict.status) {
+                    if known.as_ref().map(|known| known.status) != status {
                         *known = None;
                     }
                 })
-                .or_insert(Some(verdict.clone()));
+                .or_insert(verdict);
         }
         Some(verdicts)
     }
@@ -86,7 +89,10 @@ mod tests {
             {"eventId":"b","status":"acked"},
             {"eventId":"c","status":"perhaps"}, {"status":"acked"}, 7, null,
             {"eventId":"d","status":"deferred","reason":"later","more":1},
-            {"eventId":"e","status":"acked"}, {"eventId":"e","status":"acked"}
+            {"eventId":"e","status":"acked"}, {"eventId":"e","status":"acked"},
+            {"eventId":"f","status":"acked"}, {"eventId":"f","status":"perhaps"},
+            {"eventId":"g","status":null}, {"eventId":"g","status":"acked"},
+            {"eventId":"h","status":"acked","reason":7}
         ]}"#;
         let verdicts = Verdicts::parse(body).unwrap();
         let status = |id: &str| verdicts.of(id).map(|verdict| verdict.status);
@@ -95,6 +101,8 @@ mod tests {
         assert_eq!(status("c"), None);
         assert_eq!(status("d"), Some(Status::Deferred));
         assert_eq!(status("e"), Some(Status::Acked));
+        assert_eq!((status("f"), status("g")), (None, None), "a word nobody knows contradicts too");
+        assert_eq!(status("h"), Some(Status::Acked));
         assert_eq!(status("A"), None, "ids are compared byte for byte");
         assert_eq!(verdicts.of("d").unwrap().reason.as_deref(), Some("later"));
     }

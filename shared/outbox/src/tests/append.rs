@@ -133,13 +133,8 @@ fn a_file_of_a_newer_build_is_refused_and_left_alone() {
 }
 
 #[test]
-fn what_is_no_database_is_a_typed_error_and_is_left_alone() {
+fn a_folder_that_isnt_there_is_a_typed_error() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("outbox.db");
-    let text = "not a database, but perhaps somebody's only copy".repeat(100);
-    std::fs::write(&path, &text).unwrap();
-    assert_eq!(Outbox::open(&path, registry(), OutboxOptions::default()).unwrap_err().tag(), "store");
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     let nowhere = folder.path().join("no/such/folder.db");
     assert_eq!(Outbox::open(nowhere, registry(), OutboxOptions::default()).unwrap_err().tag(), "file");
 }
@@ -172,4 +167,71 @@ fn the_status_is_told_at_once_and_on_each_change_until_dropped() {
     rig.flush();
     assert_eq!(*told.lock().unwrap(), [true, false, true, false]);
     assert!(rig.outbox.status().unwrap().empty);
+}
+
+#[test]
+fn the_status_is_never_empty_in_the_end_while_rows_are_pending() {
+    let rig = Rig::new();
+    let last = Arc::new(Mutex::new(true));
+    let (record, outbox) = (Arc::clone(&last), rig.outbox.clone());
+    let once = std::sync::atomic::AtomicBool::new(false);
+    let _subscription = rig
+        .outbox
+        .on_status(move |status| {
+            *record.lock().unwrap() = status.empty;
+            // A hook may append, in the very moment in which "empty" is told.
+            if status.empty && once.swap(true, std::sync::atomic::Ordering::SeqCst) {
+                outbox.append("a", &json!({})).unwrap();
+            }
+        })
+        .unwrap();
+    rig.append("a", 1);
+    rig.flush();
+    assert_eq!(rig.rows().len(), 1);
+    assert!(!*last.lock().unwrap());
+    std::thread::scope(|scope| {
+        scope.spawn(|| (0..200).for_each(|_| drop(rig.append("a", 1))));
+        (0..200).for_each(|_| drop(rig.flush()));
+    });
+    assert_eq!(*last.lock().unwrap(), rig.outbox.status().unwrap().empty);
+}
+
+#[test]
+fn a_hook_may_own_a_subscription_of_the_same_list() {
+    let rig = Rig::new();
+    let inner = Mutex::new(rig.flusher.on_report(|_| {}));
+    let outer = rig.flusher.on_report(move |_| {
+        let _kept = &inner;
+    });
+    drop(outer);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_and_another_working_folder_lead_to_the_same_lock() {
+    let rig = Rig::new();
+    rig.append("a", 1);
+    let link = rig.folder.path().join("link.db");
+    std::os::unix::fs::symlink(rig.path(), &link).unwrap();
+    let linked = Outbox::open(&link, registry(), OutboxOptions::default()).unwrap();
+    assert_eq!(linked.inner.path, rig.outbox.inner.path);
+    assert!(linked.inner.path.is_absolute());
+    linked.append("a", &json!({})).unwrap();
+    assert_eq!(rig.flush().acked, 2);
+}
+
+#[test]
+fn escapes_and_characters_are_counted_in_bytes_as_the_server_counts() {
+    // C19: two-byte characters, and the same as escapes, up to the limit and one byte over.
+    let rig = Rig::new();
+    for (piece, bytes) in [("é", 2), ("\\u00e9", 6)] {
+        let text = |spare: usize| {
+            let pieces = (65_536 - 8) / bytes;
+            let rest = (65_536 - 8) % bytes + spare;
+            format!("{{\"s\":\"{}{}\"}}", piece.repeat(pieces), "x".repeat(rest))
+        };
+        assert_eq!(text(0).len(), 65_536);
+        rig.outbox.append_json("a", &text(0)).unwrap();
+        assert_eq!(rig.outbox.append_json("a", &text(1)).unwrap_err().tag(), "too_large");
+    }
 }

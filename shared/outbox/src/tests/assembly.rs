@@ -58,6 +58,33 @@ fn what_no_server_could_read_is_parked_and_the_rest_flows_in_order() {
 }
 
 #[test]
+fn columns_of_the_wrong_type_stop_nobody() {
+    // C20: another writer's rows.
+    for spoil in [
+        "event_id = x'00'",
+        "stream = x'00'",
+        "stream = ''",
+        "attempt_count = 'many'",
+        "occurred_at_us = 'once'",
+        "payload = x'ff'",
+        "next_retry_at_us = 'soon'",
+        "next_retry_at_us = 'soon', last_reason = 'parked: x'",
+    ] {
+        let rig = Rig::new();
+        rig.append("a", 1);
+        rig.append("b", 1);
+        let good = rig.append("a", 2);
+        rig.sql().execute(&format!("UPDATE eventlane_outbox SET {spoil} WHERE seq = 1"), []).unwrap();
+        for _ in 0..3 {
+            rig.flush();
+            rig.clock.advance(Duration::from_secs(400));
+        }
+        assert!(set(&rig.server.ids()).is_superset(&set(&good)), "{spoil}");
+        rig.outbox.diagnostics().unwrap();
+    }
+}
+
+#[test]
 fn a_due_row_is_posted_once_a_pass_even_when_the_clock_is_set_back() {
     let rig = Rig::with(OutboxOptions::default(), tuned(1));
     rig.append("a", 3);

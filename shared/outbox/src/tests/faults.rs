@@ -111,7 +111,8 @@ fn a_report_goes_to_whoever_listens_and_never_for_acks_alone() {
 fn nothing_that_prints_shows_a_payload_or_a_token() {
     let credentials = format!("{:?}", Credentials::bearer("s3cret").for_account("s3cret"));
     let request = format!("{:?}", PostRequest { body: b"s3cret", token: Some("s3cret") });
-    let response = format!("{:?}", PostResponse { status: 1, retry_after: None, body: b"s3cret".to_vec() });
+    let response =
+        format!("{:?}", PostResponse { status: 1, retry_after: None, date: None, body: b"s3cret".to_vec() });
     let append = Rig::new().outbox.append_json("a", "{\"n\":\"s3cret\"}").unwrap_err();
     let append = format!("{append} {append:?}");
     for text in [credentials, request, response, append] {

@@ -3,12 +3,20 @@
 mod accounts;
 mod append;
 mod assembly;
+mod async_append;
+mod bounds;
+mod damage;
 mod driver;
+mod embedded;
 mod faults;
 mod http;
+mod https;
+mod lifecycle;
 mod model;
 mod narrow;
 mod pace;
+mod process;
+mod rows;
 mod settle;
 mod tuning;
 
@@ -98,11 +106,11 @@ impl Transport for Server {
 }
 
 pub(crate) fn ok(body: &str) -> PostResponse {
-    PostResponse { status: 200, retry_after: None, body: body.as_bytes().to_vec() }
+    PostResponse { status: 200, retry_after: None, date: None, body: body.as_bytes().to_vec() }
 }
 
 pub(crate) fn status(status: u16) -> Option<Outcome> {
-    Some(Ok(PostResponse { status, retry_after: None, body: Vec::new() }))
+    Some(Ok(PostResponse { status, retry_after: None, date: None, body: Vec::new() }))
 }
 
 /// An answer with these verdicts, each `(id, status, reason)`.

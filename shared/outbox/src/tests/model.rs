@@ -10,12 +10,16 @@ use super::*;
 #[derive(Debug, Clone)]
 enum Act {
     Append(u8, usize),
+    /// In the app's own transaction, which commits or not.
+    AppendIn(u8, usize, bool),
     /// A pass whose requests are answered by these in turn; acks once they have run out.
     Flush(Vec<Mood>),
     Forwards(u64),
     Back(u64),
     /// The process dies and starts again.
     Reopen,
+    /// The process dies with a batch posted and no answer, and starts again.
+    Crash,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -47,12 +51,17 @@ fn act() -> impl Strategy<Value = Act> {
     let seconds = || prop_oneof![3 => 0u64..400, 1 => Just(YEAR)];
     prop_oneof![
         3 => (0u8..3, 1usize..12).prop_map(|(stream, count)| Act::Append(stream, count)),
+        1 => (0u8..3, 1usize..4, any::<bool>())
+            .prop_map(|(stream, count, commits)| Act::AppendIn(stream, count, commits)),
         4 => prop::collection::vec(mood(), 0..6).prop_map(Act::Flush),
         3 => seconds().prop_map(Act::Forwards),
         1 => seconds().prop_map(Act::Back),
         1 => Just(Act::Reopen),
+        1 => Just(Act::Crash),
     ]
 }
+
+const NAMES: [&str; 3] = ["a", "b", "c"];
 
 /// What the server knows: every event it took for good, as often as it was sent after that.
 #[derive(Default)]
@@ -109,7 +118,21 @@ proptest! {
         let mut appended = BTreeSet::new();
         for act in acts {
             match act {
-                Act::Append(stream, count) => appended.extend(rig.append(["a", "b", "c"][usize::from(stream)], count)),
+                Act::Append(stream, count) => appended.extend(rig.append(NAMES[usize::from(stream)], count)),
+                Act::AppendIn(stream, count, commits) => {
+                    let mut sql = rig.sql();
+                    let transaction = sql.transaction().unwrap();
+                    let ids = (0..count).map(|n| {
+                        let name = NAMES[usize::from(stream)];
+                        rig.outbox.append_in(&transaction, name, &json!({ "n": n })).unwrap().event_id
+                    });
+                    let ids: Vec<String> = ids.collect();
+                    if commits {
+                        transaction.commit().unwrap();
+                        appended.extend(ids);
+                    }
+                    rig.outbox.nudge();
+                }
                 Act::Flush(moods) => {
                     let (truth, mut moods) = (Arc::clone(&truth), moods.into_iter());
                     rig.server.behave(move |seen| answer(&mut truth.lock().unwrap(), seen, moods.next()));
@@ -118,7 +141,14 @@ proptest! {
                 }
                 Act::Forwards(seconds) => rig.clock.advance(Duration::from_secs(seconds)),
                 Act::Back(seconds) => rig.clock.rewind(Duration::from_secs(seconds)),
-                Act::Reopen => {
+                Act::Reopen | Act::Crash => {
+                    if matches!(act, Act::Crash) {
+                        let mut core = FlushCore::new(rig.outbox.clone(), &tuned(5)).unwrap();
+                        if let Task::Authorize { .. } = core.next_task().unwrap() {
+                            core.on_credentials(Ok(Credentials::anonymous())).unwrap();
+                            drop(core.next_task().unwrap());
+                        }
+                    }
                     let options = OutboxOptions {
                         clock: Arc::new(rig.clock.clone()),
                         durability: Durability::Normal,
@@ -134,6 +164,8 @@ proptest! {
             let owed: BTreeSet<String> = appended.difference(&truth.terminal).cloned().collect();
             prop_assert_eq!(&pending, &owed, "what is owed is pending, and nothing else");
             prop_assert!(truth.sent_after_settling.is_empty());
+            prop_assert_eq!(rig.outbox.pending().unwrap(), pending.len() as u64, "the counters hold");
+            prop_assert_eq!(rig.outbox.status().unwrap().empty, pending.is_empty());
         }
         // In the end, with a kind server and enough time, everything is delivered.
         let end = Arc::clone(&truth);

@@ -142,3 +142,86 @@ fn a_big_batch_that_fails_three_times_is_halved_once() {
     }
     assert_eq!(rig.server.batches(), [32, 32, 32, 16]);
 }
+
+#[test]
+fn a_whole_batch_of_bad_rows_doesnt_hold_up_what_stands_behind_it() {
+    let rig = Rig::with(OutboxOptions::default(), tuned(10));
+    let bad = rig.append("a", 25);
+    let good = rig.append("a", 15);
+    let poison = set(&bad);
+    rig.server.behave(
+        move |seen| {
+            if seen.ids.iter().any(|id| poison.contains(id)) { status(400) } else { None }
+        },
+    );
+    let report = rig.flush();
+    assert!(report.requests < 100, "{}", report.requests);
+    assert!(rig.stored_ids().is_disjoint(&set(&good)), "the good ones are through");
+    // With nothing good left, the last bad ones can't be told from a fault of the lane.
+    for _ in 0..2 {
+        rig.clock.advance(Duration::from_secs(300));
+        rig.flush();
+    }
+    rig.append("a", 1);
+    rig.clock.advance(Duration::from_secs(300));
+    rig.flush();
+    assert_eq!(rig.stored_ids(), set(&bad));
+    assert!(rig.rows().iter().all(|row| row.reason.as_deref().is_some_and(|why| why.starts_with(PARKED))));
+}
+
+#[test]
+fn many_parked_rows_under_a_blanket_413_are_tried_few_at_a_time_and_less_and_less() {
+    let rig = Rig::with(OutboxOptions::default(), tuned(10));
+    rig.append("a", 50);
+    rig.sql()
+        .execute(
+            "UPDATE eventlane_outbox SET next_retry_at_us = 1, last_reason = ?1, attempt_count = 1",
+            [format!("{PARKED}server answers 413 to this event alone")],
+        )
+        .unwrap();
+    rig.server.behave(|_| status(413));
+    for _ in 0..20 {
+        assert_eq!(rig.flush().end, PassEnd::Failed(LaneFault::Shape(413)));
+        assert_eq!(rig.flush().end, PassEnd::BackingOff);
+        rig.clock.advance(Duration::from_secs(300));
+    }
+    assert!(rig.rows().iter().all(|row| row.attempts == 1), "nothing says that it is the rows");
+    // With a lane that is alive it is the rows: they are tried, and the rest of them rests.
+    rig.server.behave(|seen| {
+        if seen.ids.len() == 1 && seen.payloads[0] == "{\"n\":99}" { None } else { status(413) }
+    });
+    let mut requests = 0;
+    for _ in 0..30 {
+        rig.outbox.append_json("a", "{\"n\":99}").unwrap();
+        requests += rig.flush().requests;
+        rig.clock.advance(Duration::from_millis(250));
+    }
+    assert!(requests < 100, "{requests}");
+    rig.server.reset();
+    for _ in 0..10 {
+        rig.clock.advance(Duration::from_secs(300));
+        rig.flush();
+    }
+    assert!(rig.rows().is_empty());
+}
+
+#[test]
+fn three_bad_rows_alone_are_a_fault_of_the_lane_until_another_row_passes() {
+    let rig = Rig::with(OutboxOptions::default(), tuned(10));
+    let bad = rig.append("a", 3);
+    let poison = set(&bad);
+    rig.server.behave(
+        move |seen| {
+            if seen.ids.iter().any(|id| poison.contains(id)) { status(400) } else { None }
+        },
+    );
+    for _ in 0..4 {
+        assert_eq!(rig.flush().end, PassEnd::Failed(LaneFault::Shape(400)), "nothing tells it from one");
+        assert!(rig.rows().iter().all(StoredRow::is_untouched));
+        rig.clock.advance(Duration::from_secs(300));
+    }
+    rig.append("a", 1);
+    let report = rig.flush();
+    assert_eq!((report.acked, report.parked, report.end), (1, 3, PassEnd::Done));
+    assert_eq!(rig.stored_ids(), set(&bad));
+}

@@ -8,7 +8,7 @@ fn held(rig: &Rig, retry_after: &str) -> FlushReport {
     rig.append("a", 1);
     let value = retry_after.to_owned();
     rig.server.behave(move |_| {
-        Some(Ok(PostResponse { status: 503, retry_after: Some(value.clone()), body: Vec::new() }))
+        Some(Ok(PostResponse { status: 503, retry_after: Some(value.clone()), date: None, body: Vec::new() }))
     });
     rig.flush()
 }

@@ -23,6 +23,7 @@ fn every_offender_is_named_with_where_its_number_came_from() {
         batch_size: Some(0),
         interval: Some(Duration::ZERO),
         linger: Some(Duration::ZERO),
+        token_timeout: Some(Duration::ZERO),
         backoff: backoff(Some(600), None),
         streams: BTreeMap::from([
             ("a".to_owned(), stream(Some(0), BackoffTuning::default())),
@@ -36,6 +37,7 @@ fn every_offender_is_named_with_where_its_number_came_from() {
         [
             "batch_size 0 (set for the lane) would never send anything",
             "interval 0 (set for the lane) would never rest",
+            "token_timeout 0 (set for the lane) would never get a token",
             "backoff: base 600s (set for the lane) is above ceiling 300s (the default)",
             "batch_size 0 (set for stream a) would hold its rows for ever",
             "backoff of stream b: base 600s (set for the lane) is above ceiling 10s (set for stream b)",
