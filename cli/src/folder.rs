@@ -15,9 +15,13 @@ const SECRET_BYTES: usize = 32;
 pub(crate) struct DataFolder(PathBuf);
 
 impl DataFolder {
-    /// The folder, made where missing.
+    /// The folder, made where missing, for its owner's eyes only: payloads and identities are in it.
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
-        fs::create_dir_all(path).with_context(|| format!("data folder {} can't be made", path.display()))?;
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(path).with_context(|| format!("data folder {} can't be made", path.display()))?;
         Ok(Self(path.to_owned()))
     }
 

@@ -59,6 +59,7 @@ impl LocalLane {
         let handler = Arc::new(ArchiveHandler::new(Arc::new(archive)));
         let hooked = Hooked::new(handler, &folder.archive(), faults).context("archive.db can't be opened")?;
         let consumer = EventConsumer::builder(Arc::clone(&self.registry), Arc::new(self.queue.clone()))
+            .producer(Arc::new(self.queue.clone()))
             .handler_for_the_rest(Arc::new(hooked))
             .options(options)
             .build()?;

@@ -2,14 +2,22 @@
 //! speak to it.
 //!
 //! Every failure is one line on stderr and exit code 1; a bad command line is clap's, with code 2.
+//! What `registry check` finds has codes of its own.
 
+mod age;
+mod archive;
+mod backend;
 mod demo;
+mod dlq;
 mod drain;
 mod folder;
 mod hooks;
 mod local_lane;
 mod progress;
+mod registry;
 mod send;
+mod soak;
+mod status;
 mod token;
 mod up;
 
@@ -34,6 +42,19 @@ enum Command {
     Token(token::Options),
     /// Append JSON lines to an outbox and flush it
     Send(send::Options),
+    /// Lock, check, export and explain the streams
+    Registry(registry::Options),
+    /// What waits, what is at work and what is dead, per stream
+    Status(status::Options),
+    /// Dead letters: look at them, put them back, throw them away
+    #[command(subcommand)]
+    Dlq(dlq::Command),
+    /// The archive
+    #[command(subcommand)]
+    Archive(archive::Command),
+    /// A lane of many streams that is killed at random (what `cargo xtask soak delivery` drives)
+    #[command(hide = true, subcommand)]
+    Soak(soak::Command),
     /// Drain a data folder's queues (what `demo` kills and starts again)
     #[command(hide = true)]
     Drain(drain::Options),
@@ -52,6 +73,11 @@ fn main() -> ExitCode {
         Command::Up(options) => up::run(&options),
         Command::Token(options) => token::run(&options),
         Command::Send(options) => send::run(&options),
+        Command::Status(options) => status::run(&options),
+        Command::Dlq(command) => dlq::run(&command),
+        Command::Archive(command) => archive::run(&command),
+        Command::Soak(command) => soak::run(&command),
+        Command::Registry(options) => registry::run(&options),
         Command::Drain(options) => drain::run(&options),
     };
     match outcome {
@@ -60,7 +86,7 @@ fn main() -> ExitCode {
             // One line, whatever the causes hold.
             let line = format!("{error:#}").split_whitespace().collect::<Vec<_>>().join(" ");
             eprintln!("eventlane: {line}");
-            ExitCode::FAILURE
+            error.downcast_ref::<registry::Found>().map_or(ExitCode::FAILURE, |found| found.exit_code.into())
         }
     }
 }

@@ -9,21 +9,16 @@ use eventlane_consumer::{DeliveryOptions, EventConsumer};
 use eventlane_contracts::wire::EVENTS_PATH;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
 use crate::folder::{self, DataFolder};
 use crate::hooks::{Faults, say};
 use crate::local_lane::LocalLane;
 
-/// Budget of one pass. Short: a stream that was seen empty is looked at again after it.
-const PASS: Duration = Duration::from_secs(2);
+/// The runner's wait between polls. Short: a local queue costs nothing to ask.
+const POLL: Duration = Duration::from_millis(250);
 
 /// How long what runs may take to finish once the lane is asked to stop.
 const GRACE: Duration = Duration::from_secs(5);
-
-/// Rest after a pass that met a fault, doubled up to the ceiling while it lasts.
-const REST_FLOOR: Duration = Duration::from_millis(250);
-const REST_CEILING: Duration = Duration::from_secs(5);
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -58,6 +53,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let lane = LocalLane::open(&folder)?;
     let delivery = DeliveryOptions {
         visibility: Duration::from_secs(options.visibility_seconds),
+        poll_floor: POLL,
+        poll_ceiling: POLL,
         ..DeliveryOptions::default()
     };
     let consumer = lane.consumer(&folder, delivery, options.faults.clone())?;
@@ -79,7 +76,7 @@ async fn serve_and_drain(
     // Before anyone is told that the lane is up, so that a stop right after is a stop.
     let mut signals = Signals::listen()?;
     let (stop, stopped) = watch::channel(false);
-    let mut until = stopped.clone();
+    let mut until = stopped;
     let serving = tokio::spawn(async move {
         lane.serve(listener, secret, async move {
             // The sender outlives the server, so this ends by the signal alone.
@@ -87,40 +84,26 @@ async fn serve_and_drain(
         })
         .await
     });
-    let draining = tokio::spawn(async move { drain(&consumer, stopped).await });
+    consumer.start()?;
     say(&format!("listening on http://{address}{EVENTS_PATH}"))?;
-    // The first fault ends both.
-    let work = async { tokio::try_join!(joined(serving), joined(draining)).map(|_| ()) };
-    let mut work = std::pin::pin!(work);
+    let mut serving = std::pin::pin!(async { serving.await? });
     tokio::select! {
-        // Neither ends by itself but by a fault.
-        ended = &mut work => return ended,
+        // It doesn't end by itself but by a fault.
+        ended = &mut serving => return ended,
         () = signals.next() => {}
     }
     stop.send_replace(true);
-    // What runs may finish; what is left then lapses, and comes again.
+    // What runs may finish, what was read and not started goes back; what is left then lapses, and
+    // comes again. A second signal waits for nothing.
+    let ending = async {
+        let (served, _) = tokio::join!(&mut serving, consumer.stop(GRACE));
+        served
+    };
     tokio::select! {
-        ended = &mut work => ended,
+        ended = ending => ended,
         () = signals.next() => Ok(()),
         () = tokio::time::sleep(GRACE) => Ok(()),
     }
-}
-
-async fn joined(task: JoinHandle<anyhow::Result<()>>) -> anyhow::Result<()> {
-    task.await?
-}
-
-/// Pass after pass; the one that runs when the lane stops is finished.
-async fn drain(consumer: &EventConsumer, stopped: watch::Receiver<bool>) -> anyhow::Result<()> {
-    let mut rest = Duration::ZERO;
-    while !*stopped.borrow() {
-        let report = consumer.drain_once(PASS).await?;
-        // A pass that did nothing without waiting met a fault: don't ask again at once.
-        let did_nothing = report.delivered + report.dead_lettered == 0 && !report.empty;
-        rest = if did_nothing { (rest * 2).clamp(REST_FLOOR, REST_CEILING) } else { Duration::ZERO };
-        tokio::time::sleep(rest).await;
-    }
-    Ok(())
 }
 
 /// The signals that ask a process to end.

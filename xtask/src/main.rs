@@ -6,6 +6,7 @@ mod local;
 mod project;
 mod services;
 mod shell;
+mod soak;
 mod test;
 
 use std::process::ExitCode;
@@ -33,6 +34,11 @@ enum Task {
     Test(TestArgs),
     /// Run the tests so that they rewrite their golden files; the diff is yours to judge.
     Golden(TestArgs),
+    /// Proofs that take long and are no part of `test`.
+    Soak {
+        #[command(subcommand)]
+        soak: soak::Soak,
+    },
     /// The local services alone, in the background, for development.
     Local {
         #[command(subcommand)]
@@ -76,6 +82,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Lint => lint::lint(&project),
         Task::Test(TestArgs { install, args }) => test::test(&project, Goldens::Compare, install, &args),
         Task::Golden(TestArgs { install, args }) => test::test(&project, Goldens::Write, install, &args),
+        Task::Soak { soak } => soak::run(&project, &soak),
         Task::Local { action: Local::Up } => local::up(&project),
         Task::Local { action: Local::Down } => local::down(&project),
     }

@@ -111,6 +111,8 @@ impl Server {
 fn drain(data: &Path, poison: &str) -> anyhow::Result<Command> {
     let mut command = Command::new(std::env::current_exe().context("the running program can't be found")?);
     command.arg("drain").arg("--data").arg(data).args(["--poison", poison]).stdin(Stdio::null());
+    // Its dead letter is meant, and told in the summary.
+    command.env(eventlane_telemetry::LEVEL, "error");
     Ok(command)
 }
 

@@ -1,19 +1,23 @@
-//! The drain Lambda: one bounded pass an invocation, over every stream, into the archive.
+//! The drain Lambda, two hosts of one core: an SQS event source hands it messages, and anything else
+//! that wakes it (the schedule, a nudge, a hand) asks for one bounded pass over every stream.
 //!
-//! Its answer is the pass' report. A stream's fault is logged and shows as `empty: false`, never as
-//! the invocation's error: an error would make Lambda run the pass again beside the schedule.
+//! A pass answers with its report; a stream's fault is logged and shows as `empty: false`, never as
+//! the invocation's error: an error would make Lambda run the pass again beside the schedule. An
+//! event source is answered with the messages that must come again.
 
+mod records;
 mod settings;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use eventlane_aws::{DynamoArchive, SqsQueue, Timeouts, sdk_config};
-use eventlane_consumer::{DrainReport, EventConsumer};
+use eventlane_aws::{DynamoArchive, DynamoLedger, SqsQueue, Timeouts, sdk_config};
+use eventlane_consumer::{Deduplicated, EventConsumer, Handler};
 use eventlane_contracts::{Clock, SystemClock};
 use eventlane_lane::ArchiveHandler;
 use lambda_runtime::{Context, Error, LambdaEvent, service_fn};
-use serde::de::IgnoredAny;
+use records::{BatchResponse, SqsEvent};
+use serde_json::Value;
 use settings::Settings;
 
 #[tokio::main(flavor = "current_thread")]
@@ -22,19 +26,53 @@ async fn main() -> Result<(), Error> {
     let clock = Arc::new(SystemClock);
     let settings = Settings::read(|name| std::env::var(name).ok())?;
     let config = sdk_config(Timeouts::default()).await;
-    let queue = SqsQueue::new(&config, &settings.queue_url_prefix, clock.clone())?;
-    let archive = DynamoArchive::new(&config, &settings.archive_table, clock);
-    let consumer = EventConsumer::builder(Arc::new(eventlane_lane::registry()?), Arc::new(queue))
-        .handler_for_the_rest(Arc::new(ArchiveHandler::new(Arc::new(archive))))
+    let queue = Arc::new(SqsQueue::new(&config, &settings.queue_url_prefix, clock.clone())?);
+    let archive = DynamoArchive::new(&config, &settings.archive_table, clock.clone());
+    let mut handler: Arc<dyn Handler> = Arc::new(ArchiveHandler::new(Arc::new(archive)));
+    if let Some(table) = &settings.ledger_table {
+        let ledger = DynamoLedger::new(&config, table, clock);
+        handler = Arc::new(Deduplicated::new(handler, Arc::new(ledger)));
+    }
+    let consumer = EventConsumer::builder(Arc::new(eventlane_lane::registry()?), queue.clone())
+        .producer(queue)
+        .handler_for_the_rest(handler)
         .options(settings.delivery)
         .build()?;
-    let (consumer, margin) = (&consumer, settings.margin);
-    // What wakes the function doesn't matter: each invocation is one pass over all streams.
-    lambda_runtime::run(service_fn(|event: LambdaEvent<IgnoredAny>| async move {
+    let (consumer, margin, prefix) = (&consumer, settings.margin, settings.queue_url_prefix.as_str());
+    lambda_runtime::run(service_fn(|event: LambdaEvent<Value>| async move {
         let budget = budget(&event.context, SystemClock.now_us(), margin);
-        Ok::<DrainReport, Error>(consumer.drain_once(budget).await?)
+        if event.payload.get("Records").is_some() {
+            let source: SqsEvent = serde_json::from_value(event.payload)?;
+            return Ok::<Value, Error>(serde_json::to_value(take(consumer, source, prefix, budget).await?)?);
+        }
+        Ok(serde_json::to_value(consumer.drain_once(budget).await?)?)
     }))
     .await
+}
+
+/// Works off an event source's messages. One that has to come again and can't be named fails the
+/// invocation, since Lambda would delete it: the others are acked or given back by then.
+async fn take(
+    consumer: &EventConsumer,
+    event: SqsEvent,
+    prefix: &str,
+    budget: Duration,
+) -> Result<BatchResponse, Error> {
+    let (mut deliveries, mut unfinished, mut nameless) = (Vec::new(), Vec::new(), 0);
+    for record in event.records {
+        match record.into_delivery(prefix, &SystemClock) {
+            (_, Some(delivery)) => deliveries.push(delivery),
+            (id, None) if id.is_empty() => nameless += 1,
+            (id, None) => unfinished.push(id),
+        }
+    }
+    let told = consumer.deliver_read(deliveries, budget).await?;
+    unfinished.extend(told.unfinished);
+    nameless += told.nameless;
+    if nameless > 0 {
+        return Err(format!("{nameless} messages without an id have to come again").into());
+    }
+    Ok(BatchResponse::of(unfinished))
 }
 
 /// What is left of the invocation less the margin for one callback, and at most the default.
@@ -48,6 +86,7 @@ fn budget(context: &Context, now_us: i64, margin: Duration) -> Duration {
 mod tests {
     use super::*;
 
+    // D29
     #[test]
     fn the_budget_ends_before_the_deadline_and_is_never_negative() {
         let margin = Duration::from_secs(5);

@@ -4,6 +4,8 @@
 //! | --- | --- |
 //! | `EVENTLANE_QUEUE_URL_PREFIX` | URL of the queues up to the stream's name, region and account in it |
 //! | `EVENTLANE_ARCHIVE_TABLE` | the DynamoDB table that events are archived in |
+//! | `EVENTLANE_LEDGER_TABLE` | a DynamoDB table of idempotency marks; without it the archive's key alone dedupes |
+//! | `EVENTLANE_HALVE` | `true` tries halves on the last attempt; `false` if not set |
 //! | `EVENTLANE_VISIBILITY_SECONDS` | lease on a message, 1 to 43200; 60 if not set |
 //! | `EVENTLANE_MAX_ATTEMPTS` | attempts before a dead letter, 1 to 100; 5 if not set |
 //! | `EVENTLANE_MARGIN_SECONDS` | kept free before the deadline for one callback; 5 if not set |
@@ -17,6 +19,7 @@ use eventlane_consumer::DeliveryOptions;
 pub(crate) struct Settings {
     pub(crate) queue_url_prefix: String,
     pub(crate) archive_table: String,
+    pub(crate) ledger_table: Option<String>,
     pub(crate) delivery: DeliveryOptions,
     pub(crate) margin: Duration,
 }
@@ -39,13 +42,21 @@ impl Settings {
         let visibility =
             number(&set, "EVENTLANE_VISIBILITY_SECONDS", defaults.visibility.as_secs(), &mut faults);
         let max_attempts = number(&set, "EVENTLANE_MAX_ATTEMPTS", defaults.max_attempts, &mut faults);
+        let halve = number(&set, "EVENTLANE_HALVE", false, &mut faults);
         let margin = number(&set, "EVENTLANE_MARGIN_SECONDS", 5, &mut faults);
         if !faults.is_empty() {
             bail!("the drain can't start: {}", faults.join("; "));
         }
         let delivery =
-            DeliveryOptions { visibility: Duration::from_secs(visibility), max_attempts, ..defaults };
-        Ok(Self { queue_url_prefix, archive_table, delivery, margin: Duration::from_secs(margin) })
+            DeliveryOptions { visibility: Duration::from_secs(visibility), max_attempts, halve, ..defaults };
+        let ledger_table = set("EVENTLANE_LEDGER_TABLE");
+        Ok(Self {
+            queue_url_prefix,
+            archive_table,
+            ledger_table,
+            delivery,
+            margin: Duration::from_secs(margin),
+        })
     }
 }
 
@@ -59,7 +70,8 @@ fn number<T: FromStr>(
         None => default,
         Some(Ok(value)) => value,
         Some(Err(_)) => {
-            faults.push(format!("{name} is no whole number"));
+            faults
+                .push(format!("{name} can't be read: a whole number, or true or false where it is a choice"));
             default
         }
     }

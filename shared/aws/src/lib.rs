@@ -1,4 +1,4 @@
-//! Eventlane on AWS: the queue seam over SQS and the archive in DynamoDB. The only crate that knows
+//! Eventlane on AWS: the queue seam over SQS, the archive and the ledger in DynamoDB. The only crate that knows
 //! the SDKs.
 //!
 //! # Guarantees
@@ -47,5 +47,5 @@ mod sqs;
 mod tests;
 
 pub use config::{Timeouts, sdk_config};
-pub use dynamo::DynamoArchive;
+pub use dynamo::{DynamoArchive, DynamoLedger};
 pub use sqs::{SqsQueue, UrlPrefixError};

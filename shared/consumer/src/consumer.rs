@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use eventlane_contracts::{Registry, StreamName};
-use eventlane_queue::Consumer;
+use eventlane_contracts::{Clock, Registry, StreamName, SystemClock};
+use eventlane_queue::{Consumer, Producer};
 
+use crate::host::Host;
+use crate::memory::Memory;
 use crate::{DefineError, DeliveryOptions, Handler};
 
 /// What a dead-letter hook is told.
@@ -27,14 +28,24 @@ pub struct DeadLettered {
 /// Called after a message became a dead letter, beside the warning that is always logged.
 pub type DeadLetterHook = dyn Fn(&DeadLettered) + Send + Sync;
 
-/// Delivers streams' events to their handlers.
+/// Delivers streams' events to their handlers, in one of three hosts: a resident runner
+/// ([`start`](Self::start)), bounded passes ([`drain_once`](Self::drain_once)), or an event source
+/// that reads by itself ([`deliver_read`](Self::deliver_read)).
 pub struct EventConsumer {
+    pub(crate) core: Arc<Core>,
+    pub(crate) host: Host,
+}
+
+/// What the hosts share.
+pub(crate) struct Core {
     pub(crate) queue: Arc<dyn Consumer>,
+    pub(crate) producer: Option<Arc<dyn Producer>>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) streams: Vec<(StreamName, Arc<dyn Handler>)>,
     pub(crate) options: DeliveryOptions,
     pub(crate) hook: Option<Box<DeadLetterHook>>,
-    pub(crate) draining: AtomicBool,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) memory: Memory,
 }
 
 impl EventConsumer {
@@ -44,6 +55,8 @@ impl EventConsumer {
         EventConsumerBuilder {
             registry,
             queue,
+            producer: None,
+            clock: Arc::new(SystemClock),
             handlers: Vec::new(),
             fallback: None,
             streams: None,
@@ -57,6 +70,8 @@ impl EventConsumer {
 pub struct EventConsumerBuilder {
     registry: Arc<Registry>,
     queue: Arc<dyn Consumer>,
+    producer: Option<Arc<dyn Producer>>,
+    clock: Arc<dyn Clock>,
     handlers: Vec<(String, Arc<dyn Handler>)>,
     fallback: Option<Arc<dyn Handler>>,
     streams: Option<Vec<String>>,
@@ -93,6 +108,21 @@ impl EventConsumerBuilder {
         self
     }
 
+    /// The same queues for sending, which isolation takes: the events that a handler names go back
+    /// as a message of their own, and halving keeps what it had no time for.
+    #[must_use]
+    pub fn producer(mut self, producer: Arc<dyn Producer>) -> Self {
+        self.producer = Some(producer);
+        self
+    }
+
+    /// The wall clock that dates dead letters; the machine's unless set.
+    #[must_use]
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
     /// Called for each dead letter.
     #[must_use]
     pub fn on_dead_letter(mut self, hook: impl Fn(&DeadLettered) + Send + Sync + 'static) -> Self {
@@ -104,7 +134,7 @@ impl EventConsumerBuilder {
     ///
     /// # Errors
     /// [`DefineError`] with every offender: tuning out of bounds, unknown streams, no stream at
-    /// all, a second handler for a stream, a stream without a handler.
+    /// all, a second handler for a stream, a stream without a handler, isolation without a producer.
     pub fn build(self) -> Result<EventConsumer, DefineError> {
         let mut faults = self.options.faults();
         let mut handlers = BTreeMap::new();
@@ -134,16 +164,26 @@ impl EventConsumerBuilder {
         if streams.is_empty() && faults.is_empty() {
             faults.push("there is no stream to consume".to_owned());
         }
+        if self.producer.is_none() {
+            if self.options.halve {
+                faults.push("halving needs a producer to put back what it has no time for".to_owned());
+            }
+            for (stream, _) in streams.iter().filter(|(_, handler)| handler.names_events()) {
+                faults.push(format!("stream {stream}: its handler names events, which needs a producer"));
+            }
+        }
         if !faults.is_empty() {
             return Err(DefineError(faults));
         }
-        Ok(EventConsumer {
+        Ok(EventConsumer::with_core(Core {
             queue: self.queue,
+            producer: self.producer,
             registry: self.registry,
             streams,
             options: self.options,
             hook: self.hook,
-            draining: AtomicBool::new(false),
-        })
+            clock: self.clock,
+            memory: Memory::default(),
+        }))
     }
 }

@@ -1,23 +1,32 @@
 //! Deliver: one message to its handler, and what follows from the answer.
 
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
-use eventlane_contracts::{MESSAGE_VERSION, MessageBody, StreamName};
+use eventlane_contracts::{MESSAGE_VERSION, MessageBody};
 use eventlane_queue::Delivery;
 use futures::FutureExt;
 
+use crate::consumer::Core;
+use crate::halt::Halt;
 use crate::lease::Leases;
-use crate::{DeadLettered, EventConsumer, Handler, HandlerError, SubBatch};
+use crate::memory::Arrival;
+use crate::{DeadLettered, Handler, HandlerError, SubBatch};
+
+/// The shortest time a message is hidden for because someone else is at its events.
+const BUSY_FLOOR: Duration = Duration::from_secs(1);
 
 /// What became of one delivery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// The handler said `Ok` to this many events.
-    Delivered(usize),
-    /// It will come again.
-    Retried,
-    /// It is a dead letter.
-    DeadLettered,
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// Whether the message's work is over: it doesn't have to come again.
+    pub(crate) settled: bool,
+    /// Whether the handler took all of it.
+    pub(crate) delivered: bool,
+    /// Events the handler took.
+    pub(crate) events: usize,
+    /// Whether it, or a part of it, is a dead letter.
+    pub(crate) dead_lettered: bool,
 }
 
 enum Unread {
@@ -27,40 +36,71 @@ enum Unread {
     Unknown(HandlerError),
 }
 
-impl EventConsumer {
+/// One attempt, on its way to its end.
+pub(crate) struct Attempt<'a> {
+    pub(crate) handler: &'a dyn Handler,
+    pub(crate) leases: &'a Leases<'a>,
+    pub(crate) halt: &'a Halt,
+    pub(crate) number: u32,
+}
+
+impl Core {
     pub(crate) async fn deliver(
         &self,
         delivery: Delivery,
         handler: &dyn Handler,
         leases: &Leases<'_>,
+        halt: &Halt,
     ) -> Outcome {
-        let attempt = attempt(&delivery);
-        let stream = delivery.stream.clone();
-        let batch = match self.read(&delivery, attempt) {
-            Ok(batch) => batch,
-            Err(Unread::Unreadable) => {
-                leases.stop(&delivery.id);
-                return self.bury(delivery, Vec::new(), "unreadable message body".to_owned(), 0).await;
+        let (stream, message_id) = (delivery.stream.clone(), delivery.id.clone());
+        let work = match self.memory.arrive(&stream, &message_id) {
+            Arrival::New(work) => work,
+            Arrival::Done => {
+                self.ack(&stream, &message_id, delivery.receipt).await;
+                leases.stop(&message_id).await;
+                return Outcome { settled: true, ..Outcome::default() };
             }
-            Err(Unread::Unknown(error)) => {
-                return self.fail(delivery, Vec::new(), attempt, error, leases).await;
+            Arrival::Running => {
+                // The callback that runs settles it, or remembers it as done.
+                leases.stop(&message_id).await;
+                return Outcome::default();
             }
         };
-        // A panic is contained: it is this delivery's failure and nobody else's. Its text may quote
-        // a payload, so it goes nowhere.
-        let answer = AssertUnwindSafe(handler.handle(&batch)).catch_unwind().await;
-        match answer.unwrap_or_else(|_| Err(HandlerError::new("the handler panicked"))) {
-            Ok(()) => {
-                // Renewal goes on beside the ack, so that the lease can't lapse under it.
-                self.ack(&stream, &delivery.id, delivery.receipt).await;
-                leases.stop(&delivery.id);
-                Outcome::Delivered(batch.events.len())
+        let attempt = Attempt { handler, leases, halt, number: number(&delivery) };
+        let outcome = match self.read(&delivery, attempt.number) {
+            Ok(batch) => self.attempt(delivery, batch, &attempt).await,
+            Err(Unread::Unreadable) => {
+                leases.stop(&message_id).await;
+                self.bury(delivery, Vec::new(), "unreadable message body", 0).await
             }
-            Err(error) => {
-                let event_ids = batch.events.into_iter().map(|event| event.event_id).collect();
-                self.fail(delivery, event_ids, attempt, error, leases).await
+            Err(Unread::Unknown(error)) => self.fail(delivery, Vec::new(), error, &attempt).await,
+        };
+        match outcome {
+            End::Settled(outcome) => Outcome { settled: true, ..outcome },
+            End::NotAcked(outcome) => {
+                work.remember();
+                Outcome { settled: true, ..outcome }
             }
+            End::Again(outcome) => outcome,
         }
+    }
+
+    async fn attempt(&self, delivery: Delivery, batch: SubBatch, attempt: &Attempt<'_>) -> End {
+        match call(attempt.handler, &batch).await {
+            Ok(()) => {
+                let all = Outcome { delivered: true, events: batch.events.len(), ..Outcome::default() };
+                self.finish(delivery, all, attempt).await
+            }
+            Err(error) => self.failed(delivery, batch, error, attempt).await,
+        }
+    }
+
+    /// Acks what needs nothing more. Renewal goes on beside it, so that the lease can't lapse under
+    /// it.
+    pub(crate) async fn finish(&self, delivery: Delivery, outcome: Outcome, attempt: &Attempt<'_>) -> End {
+        let acked = self.ack(&delivery.stream, &delivery.id, delivery.receipt).await;
+        attempt.leases.stop(&delivery.id).await;
+        if acked { End::Settled(outcome) } else { End::NotAcked(outcome) }
     }
 
     fn read(&self, delivery: &Delivery, attempt: u32) -> Result<SubBatch, Unread> {
@@ -80,61 +120,100 @@ impl EventConsumer {
             events: body.events,
             attempt,
             message_id: delivery.id.clone(),
+            visibility: self.options.visibility,
         })
     }
 
+    async fn failed(
+        &self,
+        delivery: Delivery,
+        batch: SubBatch,
+        error: HandlerError,
+        attempt: &Attempt<'_>,
+    ) -> End {
+        if let Some(rest) = error.busy_for() {
+            attempt.leases.stop(&delivery.id).await;
+            let (stream, id) = (delivery.stream, delivery.id);
+            self.give_back(&stream, &id, delivery.receipt, rest.max(BUSY_FLOOR)).await;
+            return End::Again(Outcome::default());
+        }
+        if let Some(producer) = &self.producer {
+            if let Some(part) = crate::isolate::named(&batch.events, &error) {
+                return self.isolate(delivery, batch, &part, &error, producer, attempt).await;
+            }
+            let is_last = attempt.number >= self.options.max_attempts;
+            if is_last && self.options.halve && batch.events.len() > 1 {
+                return self.halve(delivery, batch, error, producer, attempt).await;
+            }
+        }
+        let event_ids = batch.events.into_iter().map(|event| event.event_id).collect();
+        self.fail(delivery, event_ids, error, attempt).await
+    }
+
+    /// The whole delivery failed: back after its delay, or a dead letter.
     async fn fail(
         &self,
         delivery: Delivery,
         event_ids: Vec<String>,
-        attempt: u32,
         error: HandlerError,
-        leases: &Leases<'_>,
-    ) -> Outcome {
+        attempt: &Attempt<'_>,
+    ) -> End {
         // Renewal stops at once: the lease's end is the latest the message comes again.
-        leases.stop(&delivery.id);
-        if attempt >= self.options.max_attempts {
-            return self.bury(delivery, event_ids, error.reason().to_owned(), attempt).await;
+        attempt.leases.stop(&delivery.id).await;
+        let number = attempt.number;
+        if number >= self.options.max_attempts {
+            return self.bury(delivery, event_ids, error.reason(), number).await;
         }
         let stream = delivery.stream.clone();
-        tracing::info!(%stream, message = %delivery.id, attempt, reason = %error.reason(), "a handler failed");
-        if let Some(delay) = self.options.retry_delay(attempt) {
+        let reason = eventlane_contracts::text::dead_letter_reason(error.reason());
+        tracing::info!(%stream, message = %delivery.id, attempt = number, %reason, "a handler failed");
+        if let Some(delay) = self.options.retry_delay(number) {
             self.give_back(&stream, &delivery.id, delivery.receipt, delay).await;
         }
-        Outcome::Retried
+        End::Again(Outcome::default())
     }
 
-    async fn bury(
+    pub(crate) async fn bury(
         &self,
         delivery: Delivery,
         event_ids: Vec<String>,
-        reason: String,
+        reason: &str,
         attempts: u32,
-    ) -> Outcome {
+    ) -> End {
         let told = DeadLettered {
             stream: delivery.stream.clone(),
             message_id: delivery.id.clone(),
             event_ids,
-            reason: eventlane_contracts::text::dead_letter_reason(&reason),
+            reason: eventlane_contracts::text::dead_letter_reason(reason),
             attempts,
         };
-        if self.dead_letter(delivery, told).await { Outcome::DeadLettered } else { Outcome::Retried }
-    }
-
-    /// Messages that were read and not started: back at once.
-    pub(crate) async fn release_unstarted(
-        &self,
-        stream: &StreamName,
-        delivery: Delivery,
-        leases: &Leases<'_>,
-    ) {
-        leases.stop(&delivery.id);
-        self.give_back(stream, &delivery.id, delivery.receipt, std::time::Duration::ZERO).await;
+        if self.dead_letter(delivery, told).await {
+            End::Settled(Outcome { dead_lettered: true, ..Outcome::default() })
+        } else {
+            End::Again(Outcome::default())
+        }
     }
 }
 
+/// How a delivery ended.
+pub(crate) enum End {
+    /// Its message is gone.
+    Settled(Outcome),
+    /// It is done, and its message couldn't be acked.
+    NotAcked(Outcome),
+    /// It comes again.
+    Again(Outcome),
+}
+
+/// A panic is contained: it is this delivery's failure and nobody else's. Its text may quote a
+/// payload, so it goes nowhere.
+pub(crate) async fn call(handler: &dyn Handler, batch: &SubBatch) -> Result<(), HandlerError> {
+    let answer = AssertUnwindSafe(handler.handle(batch)).catch_unwind().await;
+    answer.unwrap_or_else(|_| Err(HandlerError::new("the handler panicked")))
+}
+
 /// The receive count plus what a partial retry carried over. A redriven dead letter starts afresh.
-fn attempt(delivery: &Delivery) -> u32 {
+fn number(delivery: &Delivery) -> u32 {
     let carried = match delivery.attributes.dead_lettered_us {
         Some(_) => 0,
         None => delivery.attributes.attempts.unwrap_or(0),

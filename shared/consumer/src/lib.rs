@@ -47,16 +47,31 @@ mod consumer;
 mod deliver;
 mod drain;
 mod error;
+mod halt;
+mod halve;
 mod handler;
+mod host;
+mod isolate;
 mod lease;
+mod ledger;
+mod memory;
 mod options;
+mod pace;
+#[cfg(any(test, feature = "proof"))]
+pub mod proof;
+mod runner;
 mod settle;
+mod source;
 #[cfg(test)]
 mod tests;
+mod work;
 
-pub use archive::{Archive, ArchiveError, SqliteArchive, Stored};
+pub use archive::{Archive, ArchiveError, EraseIdentity, Erased, SqliteArchive, Stored};
 pub use consumer::{DeadLetterHook, DeadLettered, EventConsumer, EventConsumerBuilder};
 pub use drain::DrainReport;
-pub use error::{DefineError, DrainError};
+pub use error::{DefineError, DrainError, StartError};
 pub use handler::{Handler, HandlerError, SubBatch};
+pub use host::Stopped;
+pub use ledger::{Claim, DONE_FOR, Deduplicated, Ledger, LedgerError, SqliteLedger};
 pub use options::{DeliveryOptions, RetryPace};
+pub use source::SourceReport;

@@ -16,6 +16,15 @@ pub struct DeliveryOptions {
     pub concurrency: usize,
     /// When a failed sub-batch comes again.
     pub retry: RetryPace,
+    /// Whether a sub-batch that fails on its last attempt is tried in halves, so that only the
+    /// poison becomes a dead letter. Needs a producer.
+    pub halve: bool,
+    /// A runner's wait after a poll that brought nothing, at first; 1 ms to its ceiling.
+    pub poll_floor: Duration,
+    /// A runner's wait between polls at most, up to an hour.
+    pub poll_ceiling: Duration,
+    /// What the wait grows by with each poll that brings nothing, 1 to 10.
+    pub poll_factor: u32,
 }
 
 /// When a failed sub-batch comes again.
@@ -35,6 +44,10 @@ impl Default for DeliveryOptions {
             max_attempts: 5,
             concurrency: 1,
             retry: RetryPace::Backoff,
+            halve: false,
+            poll_floor: Duration::from_millis(250),
+            poll_ceiling: Duration::from_secs(5),
+            poll_factor: 2,
         }
     }
 }
@@ -57,6 +70,9 @@ impl DeliveryOptions {
         bound("visibility", self.visibility.as_millis(), 1_000, 43_200_000, " ms");
         bound("max_attempts", u128::from(self.max_attempts), 1, 100, "");
         bound("concurrency", self.concurrency as u128, 1, 10, "");
+        bound("poll_ceiling", self.poll_ceiling.as_millis(), 1, 3_600_000, " ms");
+        bound("poll_floor", self.poll_floor.as_millis(), 1, self.poll_ceiling.as_millis().max(1), " ms");
+        bound("poll_factor", u128::from(self.poll_factor), 1, 10, "");
         faults
     }
 

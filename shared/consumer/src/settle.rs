@@ -1,23 +1,29 @@
 //! Settling one delivery: ack, give back, dead-letter. Never deletes unfinished work.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use eventlane_contracts::StreamName;
 use eventlane_queue::{Delivery, QueueError, Receipt, Unsettled};
 use tracing::warn;
 
-use crate::{DeadLettered, EventConsumer};
+use crate::DeadLettered;
+use crate::consumer::Core;
+use crate::lease::Leases;
 
 /// Tries of one settle whose queue doesn't answer; after that the lease lapses.
 const TRIES: usize = 3;
 
-impl EventConsumer {
-    pub(crate) async fn ack(&self, stream: &StreamName, message_id: &str, receipt: Receipt) {
+impl Core {
+    /// Says whether it worked. The handler is done with it; when it comes again, it is a duplicate
+    /// and no loss.
+    pub(crate) async fn ack(&self, stream: &StreamName, message_id: &str, receipt: Receipt) -> bool {
         let queue = &self.queue;
         let outcome = settle(receipt, |receipt| one(queue.ack(stream, vec![receipt]))).await;
-        // The handler is done with it; when it comes again, it is a duplicate and no loss.
+        let acked = outcome.is_ok();
         warn_unsettled("ack", stream, message_id, outcome);
+        acked
     }
 
     pub(crate) async fn give_back(
@@ -38,22 +44,58 @@ impl EventConsumer {
         let message_id = delivery.id.clone();
         match self.queue.dead_letter(delivery, &told.reason, told.attempts).await {
             Ok(()) => {
-                warn!(
-                    stream = %told.stream,
-                    message = %message_id,
-                    attempts = told.attempts,
-                    events = told.event_ids.len(),
-                    reason = %told.reason,
-                    "dead-lettered"
-                );
-                if let Some(hook) = &self.hook {
-                    hook(&told);
-                }
+                self.tell_dead_letter(&told);
                 true
             }
             Err(unsettled) => {
                 warn_unsettled("dead-letter", &told.stream, &message_id, Err(unsettled.error));
                 false
+            }
+        }
+    }
+
+    /// The warning, whatever the hook does, and the hook.
+    pub(crate) fn tell_dead_letter(&self, told: &DeadLettered) {
+        warn!(
+            stream = %told.stream,
+            message = %told.message_id,
+            attempts = told.attempts,
+            events = told.event_ids.len(),
+            reason = %told.reason,
+            "dead-lettered"
+        );
+        let Some(hook) = &self.hook else { return };
+        if std::panic::catch_unwind(AssertUnwindSafe(|| hook(told))).is_err() {
+            warn!(stream = %told.stream, message = %told.message_id, "the dead-letter hook panicked");
+        }
+    }
+
+    /// Messages that were read and not started: back at once, and only what failed again.
+    pub(crate) async fn release_unstarted(
+        &self,
+        stream: &StreamName,
+        deliveries: Vec<Delivery>,
+        leases: &Leases<'_>,
+    ) {
+        let mut left: Vec<(String, Receipt)> =
+            deliveries.into_iter().map(|delivery| (delivery.id, delivery.receipt)).collect();
+        for (id, _) in &left {
+            leases.stop(id).await;
+        }
+        for tries in 1..=TRIES {
+            if left.is_empty() {
+                return;
+            }
+            let (ids, receipts): (Vec<String>, Vec<Receipt>) = left.drain(..).unzip();
+            let outcomes = self.queue.release(stream, receipts, Duration::ZERO).await;
+            for (id, outcome) in ids.into_iter().zip(outcomes) {
+                match outcome {
+                    Ok(()) => {}
+                    Err(unsettled) if unsettled.error.is_retryable() && tries < TRIES => {
+                        left.push((id, unsettled.receipt));
+                    }
+                    Err(unsettled) => warn_unsettled("release", stream, &id, Err(unsettled.error)),
+                }
             }
         }
     }

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use eventlane_contracts::StreamName;
 use eventlane_contracts::limits::MESSAGE_BYTES;
 
-use crate::{Attributes, Consumer, Delivery, EnqueueError, Message, Producer, QueueError};
+use crate::{Attributes, Consumer, Delivery, EnqueueError, Message, Producer, QueueError, Redrive};
 
 /// What a backend brings to be asked.
 #[async_trait]
@@ -53,6 +53,10 @@ pub async fn run(harness: &dyn Harness) {
     the_size_limit_counts_attributes(harness).await;
     a_missing_queue_is_that_queues_fault(harness).await;
     an_empty_queue_answers_empty(harness).await;
+    counts_tell_what_is_where(harness).await;
+    chosen_dead_letters_are_discarded(harness).await;
+    a_part_is_put_beside_the_dead_letters_with_its_story(harness).await;
+    a_redrive_moves_every_dead_letter_where_the_service_has_one(harness).await;
 }
 
 async fn put(harness: &dyn Harness, stream: &StreamName, bodies: &[&str]) {
@@ -254,4 +258,84 @@ async fn an_empty_queue_answers_empty(harness: &dyn Harness) {
     assert_eq!(harness.producer().enqueue(&stream, &[]).await, []);
     assert!(harness.consumer().ack(&stream, Vec::new()).await.is_empty());
     assert!(harness.consumer().extend(&stream, &[], LEASE).await.is_empty());
+}
+
+async fn counts_tell_what_is_where(harness: &dyn Harness) {
+    let stream = harness.fresh_stream().await;
+    let consumer = harness.consumer();
+    let counts = consumer.counts(&stream).await.expect("counts");
+    assert_eq!((counts.waiting, counts.in_flight, counts.dead_letters), (0, 0, 0));
+    assert_eq!(counts.oldest_age, None);
+    put(harness, &stream, &["a", "b", "c"]).await;
+    let mut got = take(harness, &stream, 2, LEASE).await;
+    consumer.dead_letter(got.remove(0), "why", 1).await.expect("dead-letter");
+    let counts = consumer.counts(&stream).await.expect("counts");
+    assert_eq!((counts.waiting, counts.in_flight, counts.dead_letters), (1, 1, 1));
+    ack_all(harness, &stream, got).await;
+    let missing = consumer.counts(&harness.missing_stream()).await;
+    assert!(matches!(missing, Err(QueueError::Queue(_))), "{missing:?}");
+}
+
+async fn chosen_dead_letters_are_discarded(harness: &dyn Harness) {
+    let stream = harness.fresh_stream().await;
+    put(harness, &stream, &["a", "b", "c"]).await;
+    for delivery in take(harness, &stream, 3, LEASE).await {
+        harness.consumer().dead_letter(delivery, "why", 1).await.expect("dead-letter");
+    }
+    let not_b = |letter: &crate::DeadLetter| letter.body != "b";
+    let first = harness.consumer().discard(&stream, &not_b, 1).await.expect("discard");
+    assert_eq!(first.count, 1);
+    let second = harness.consumer().discard(&stream, &not_b, 10).await.expect("discard");
+    assert_eq!(second.count, 1);
+    let left = harness.consumer().dead_letters(&stream, 10).await.expect("list").letters;
+    assert_eq!(left.iter().map(|letter| letter.body.as_str()).collect::<Vec<_>>(), ["b"]);
+    nothing_visible(harness, &stream).await;
+}
+
+async fn a_part_is_put_beside_the_dead_letters_with_its_story(harness: &dyn Harness) {
+    let stream = harness.fresh_stream().await;
+    let attributes = Attributes {
+        attempts: Some(3),
+        first_received_us: Some(7),
+        parent: Some("whole".into()),
+        reason: Some("because \u{FFFF}".into()),
+        dead_lettered_us: Some(9),
+        ..Attributes::default()
+    };
+    let message = Message { body: "part".into(), attributes };
+    harness.consumer().put_dead_letter(&stream, &message).await.expect("put");
+    let letter = harness.consumer().dead_letters(&stream, 10).await.expect("list").letters.remove(0);
+    assert_eq!((letter.body.as_str(), letter.reason.as_deref()), ("part", Some("because \u{FFFD}")));
+    assert_eq!(
+        (letter.attempts, letter.first_received_us, letter.dead_lettered_us),
+        (Some(3), Some(7), Some(9))
+    );
+}
+
+async fn a_redrive_moves_every_dead_letter_where_the_service_has_one(harness: &dyn Harness) {
+    let stream = harness.fresh_stream().await;
+    put(harness, &stream, &["a"]).await;
+    let delivery = take(harness, &stream, 1, LEASE).await.remove(0);
+    harness.consumer().dead_letter(delivery, "why", 4).await.expect("dead-letter");
+    match harness.consumer().redrive(&stream).await.expect("redrive") {
+        Redrive::Unsupported => assert_eq!(
+            harness.consumer().dead_letters(&stream, 10).await.expect("list").letters.len(),
+            1,
+            "what isn't supported changes nothing"
+        ),
+        Redrive::Started => {
+            let mut again = Vec::new();
+            // The service moves in its own time.
+            for _ in 0..10 {
+                again = take(harness, &stream, 1, LEASE).await;
+                if !again.is_empty() {
+                    break;
+                }
+            }
+            assert_eq!(again[0].body, "a");
+            // The story travels along, so that a consumer knows to start afresh.
+            assert!(again[0].attributes.dead_lettered_us.is_some());
+            ack_all(harness, &stream, again).await;
+        }
+    }
 }

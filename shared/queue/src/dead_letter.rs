@@ -34,3 +34,24 @@ pub struct Requeued {
     /// Whether every letter was looked at.
     pub complete: bool,
 }
+
+/// What a discard did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Discarded {
+    /// Letters deleted, for good.
+    pub count: usize,
+    /// Whether every letter was looked at.
+    pub complete: bool,
+}
+
+/// A redrive of all dead letters that the queue service carries out by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Redrive {
+    /// It was started; the service goes on by itself.
+    Started,
+    /// This backend has no redrive of its own: requeue instead.
+    Unsupported,
+}
+
+/// Chooses dead letters.
+pub type Choice<'c> = dyn for<'a> Fn(&'a DeadLetter) -> bool + Send + Sync + 'c;

@@ -33,6 +33,7 @@
 mod attributes;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
+mod counts;
 mod dead_letter;
 mod delivery;
 mod embedded;
@@ -44,9 +45,10 @@ mod split;
 mod tests;
 
 pub use attributes::{Attribute, Attributes, Message};
-pub use dead_letter::{DeadLetter, DeadLetterPage, Requeued};
+pub use counts::QueueCounts;
+pub use dead_letter::{Choice, DeadLetter, DeadLetterPage, Discarded, Redrive, Requeued};
 pub use delivery::{Delivery, Lease, Receipt, Unsettled};
-pub use embedded::{EmbeddedQueue, QueueCounts};
+pub use embedded::EmbeddedQueue;
 pub use enqueue::{EnqueueReport, EventOutcome, StreamEvents, enqueue_streams};
 pub use error::{EnqueueError, OpenError, QueueError};
 pub use seam::{Consumer, Producer};

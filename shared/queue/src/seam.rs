@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use eventlane_contracts::StreamName;
 
 use crate::{
-    DeadLetter, DeadLetterPage, Delivery, EnqueueError, Lease, Message, QueueError, Receipt, Requeued,
-    Unsettled,
+    Choice, DeadLetterPage, Delivery, Discarded, EnqueueError, Lease, Message, QueueCounts, QueueError,
+    Receipt, Redrive, Requeued, Unsettled,
 };
 
 /// Puts messages on streams' queues.
@@ -80,7 +80,41 @@ pub trait Consumer: Send + Sync {
     async fn requeue(
         &self,
         stream: &StreamName,
-        choose: &(dyn for<'a> Fn(&'a DeadLetter) -> bool + Send + Sync),
+        choose: &Choice<'_>,
         limit: usize,
     ) -> Result<Requeued, QueueError>;
+
+    /// Deletes up to `limit` chosen dead letters, for good.
+    ///
+    /// # Errors
+    /// [`QueueError`] when the dead letters can't be read or a delete fails; those done stay done.
+    async fn discard(
+        &self,
+        stream: &StreamName,
+        choose: &Choice<'_>,
+        limit: usize,
+    ) -> Result<Discarded, QueueError>;
+
+    /// Puts a message beside the stream's dead letters, with the story its attributes tell: the part
+    /// of a sub-batch that failed for good, where the rest was handled.
+    ///
+    /// # Errors
+    /// [`QueueError`] when it isn't known to be stored.
+    async fn put_dead_letter(&self, stream: &StreamName, message: &Message) -> Result<(), QueueError>;
+
+    /// Lets the service move every dead letter back to the stream's own queue, which is named as the
+    /// destination.
+    ///
+    /// # Errors
+    /// [`QueueError`] when the service has a redrive and refuses this one.
+    async fn redrive(&self, stream: &StreamName) -> Result<Redrive, QueueError> {
+        let _ = stream;
+        Ok(Redrive::Unsupported)
+    }
+
+    /// What the stream's queue and its dead letters hold now.
+    ///
+    /// # Errors
+    /// [`QueueError`] when either can't be asked.
+    async fn counts(&self, stream: &StreamName) -> Result<QueueCounts, QueueError>;
 }

@@ -84,7 +84,36 @@ impl Aws {
         }
     }
 
-    fn scan(&self) -> Vec<Archived> {
+    /// Messages of a stream's queue as Lambda's event source hands them over: leased, 30 s.
+    pub(crate) fn records(&self, stream: &str, count: usize) -> Vec<serde_json::Value> {
+        let url = format!("{}-{stream}", self.prefix);
+        let name = url.rsplit('/').next().unwrap().to_owned();
+        let mut records = Vec::new();
+        while records.len() < count {
+            let receive = self.sqs.receive_message().queue_url(&url).max_number_of_messages(10);
+            let receive = receive.visibility_timeout(30).wait_time_seconds(1);
+            let receive = receive.message_attribute_names("All");
+            let got = self.runtime.block_on(receive.send()).unwrap().messages.unwrap_or_default();
+            assert!(!got.is_empty(), "{} of {count} messages came", records.len());
+            records.extend(got.into_iter().map(|message| {
+                serde_json::json!({
+                    "messageId": message.message_id, "receiptHandle": message.receipt_handle,
+                    "body": message.body, "attributes": {"ApproximateReceiveCount": "1"},
+                    "messageAttributes": {"v": {"stringValue": "1", "dataType": "Number"}},
+                    "eventSource": "aws:sqs",
+                    "eventSourceARN": format!("arn:aws:sqs:us-east-1:000000000000:{name}"),
+                })
+            }));
+        }
+        records
+    }
+
+    /// The drain's answer to an event of its own.
+    pub(crate) fn invoke_drain(&self, event: &serde_json::Value, left: Duration) -> serde_json::Value {
+        self.drain_api.invoke(event, left).response(PATIENCE)
+    }
+
+    pub(crate) fn scan(&self) -> Vec<Archived> {
         let table = self.prefix.rsplit('/').next().unwrap();
         let mut events = Vec::new();
         let mut start: Option<HashMap<String, AttributeValue>> = None;

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 use eventlane_consumer::{Archive, ArchiveError, Stored};
@@ -17,8 +16,8 @@ use eventlane_contracts::{Clock, QueuedEvent, StreamName};
 use futures::StreamExt;
 use futures::stream;
 
+use super::fault::word;
 use super::key::Key;
-use crate::code_word::code_word;
 
 /// Puts under way at once: a sub-batch in a fraction of a second, within one client's connections.
 const PUTS_AT_ONCE: usize = 16;
@@ -30,8 +29,8 @@ const PUTS_AT_ONCE: usize = 16;
 /// (numbers, unix microseconds) and `payload` (its JSON text, literally).
 #[derive(Clone)]
 pub struct DynamoArchive {
-    client: Client,
-    table: String,
+    pub(super) client: Client,
+    pub(super) table: String,
     clock: Arc<dyn Clock>,
 }
 
@@ -64,7 +63,7 @@ impl DynamoArchive {
                     let kept = kept.ok_or_else(|| ArchiveError("an item without payload".to_owned()))?;
                     Ok(Outcome::compare(kept, event))
                 }
-                _ => Err(fault(&error)),
+                _ => Err(ArchiveError(word(&error))),
             },
         }
     }
@@ -134,16 +133,4 @@ fn item(stream: &StreamName, key: &Key, event: &QueuedEvent, now_us: i64) -> Has
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into()
-}
-
-/// The fault's code word: what DynamoDB writes beside it may quote an item.
-fn fault<R>(error: &SdkError<PutItemError, R>) -> ArchiveError {
-    let word = match error {
-        SdkError::TimeoutError(_) => "timeout",
-        SdkError::DispatchFailure(_) => "connection",
-        SdkError::ResponseError(_) => "unreadable answer",
-        SdkError::ServiceError(service) => service.err().code().unwrap_or("no code"),
-        _ => "request not built",
-    };
-    ArchiveError(code_word(word))
 }

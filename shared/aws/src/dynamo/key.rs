@@ -36,8 +36,17 @@ impl Key {
             // Writing to a `String` can't fail.
             let _ = write!(sort, "{byte:02x}");
         }
-        Self { partition: format!("{stream}#{shard:02}"), sort }
+        Self { partition: partition(stream, shard), sort }
     }
+}
+
+/// The partitions of a stream.
+pub(super) fn partitions(stream: &StreamName) -> impl Iterator<Item = String> {
+    (0..SHARDS).map(move |shard| partition(stream, shard))
+}
+
+fn partition(stream: &StreamName, shard: u8) -> String {
+    format!("{stream}#{shard:02}")
 }
 
 #[cfg(test)]

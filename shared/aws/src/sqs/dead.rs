@@ -3,7 +3,7 @@
 use aws_sdk_sqs::types::Message;
 use eventlane_contracts::{StreamName, text};
 use eventlane_queue::{
-    Attributes, DeadLetter, DeadLetterPage, Delivery, QueueError, Receipt, Requeued, Unsettled,
+    Attributes, Choice, DeadLetter, DeadLetterPage, Delivery, QueueError, Receipt, Requeued, Unsettled,
 };
 
 use super::classify::Fault;
@@ -13,7 +13,7 @@ use super::send::send_one;
 use super::{SqsQueue, receive, settle};
 
 /// Messages of one round.
-const ROUND: usize = 10;
+pub(super) const ROUND: usize = 10;
 
 pub(super) async fn bury(
     queue: &SqsQueue,
@@ -37,6 +37,19 @@ pub(super) async fn bury(
         Ok(()) => Ok(()),
         Err(error) => Err(Unsettled { receipt, error }),
     }
+}
+
+/// A part of a sub-batch, straight to the dead letters.
+pub(super) async fn put(
+    queue: &SqsQueue,
+    stream: &StreamName,
+    message: &eventlane_queue::Message,
+) -> Result<(), QueueError> {
+    let reason = message.attributes.reason.as_deref().map(text::dead_letter_reason);
+    let attributes = Attributes { reason, ..message.attributes.clone() };
+    let attributes = fitted(message.body.len(), attributes);
+    let sent = send_one(queue, &queue.urls.dead(stream), &message.body, &attributes).await;
+    sent.map_err(Fault::into_queue)
 }
 
 /// A sampled receive: "at least this many", never complete.
@@ -73,7 +86,7 @@ async fn fill(
 pub(super) async fn requeue(
     queue: &SqsQueue,
     stream: &StreamName,
-    choose: &(dyn for<'a> Fn(&'a DeadLetter) -> bool + Send + Sync),
+    choose: &Choice<'_>,
     limit: usize,
 ) -> Result<Requeued, QueueError> {
     let mut sample = Sample::new(queue, queue.urls.dead(stream));
@@ -87,7 +100,7 @@ async fn revive(
     queue: &SqsQueue,
     stream: &StreamName,
     sample: &mut Sample<'_>,
-    choose: &(dyn for<'a> Fn(&'a DeadLetter) -> bool + Send + Sync),
+    choose: &Choice<'_>,
     limit: usize,
     count: &mut usize,
 ) -> Result<(), QueueError> {
@@ -131,11 +144,11 @@ async fn copy_back(queue: &SqsQueue, stream: &StreamName, message: &Message) -> 
     send_one(queue, &queue.urls.main(stream), body, &attributes).await
 }
 
-async fn delete_one(queue: &SqsQueue, url: &str, receipt: &Receipt) -> Result<(), QueueError> {
+pub(super) async fn delete_one(queue: &SqsQueue, url: &str, receipt: &Receipt) -> Result<(), QueueError> {
     settle::delete(queue, url, &[receipt.handle()]).await.into_iter().collect()
 }
 
-fn letter(message: &Message) -> DeadLetter {
+pub(super) fn letter(message: &Message) -> DeadLetter {
     let attributes = receive::attributes(message);
     DeadLetter {
         id: message.message_id().unwrap_or_default().to_owned(),

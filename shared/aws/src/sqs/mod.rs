@@ -4,11 +4,14 @@
 //! that is missing is its own stream's fault only. Every batch call's answer is read entry by entry.
 
 mod answer;
+mod attributes;
 mod classify;
 mod copy;
 mod dead;
+mod discard;
 mod pack;
 mod receive;
+mod redrive;
 mod sample;
 mod send;
 mod settle;
@@ -23,8 +26,8 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::Builder;
 use eventlane_contracts::{Clock, StreamName};
 use eventlane_queue::{
-    Consumer, DeadLetter, DeadLetterPage, Delivery, EnqueueError, Lease, Message, Producer, QueueError,
-    Receipt, Requeued, Unsettled,
+    Choice, Consumer, DeadLetterPage, Delivery, Discarded, EnqueueError, Lease, Message, Producer,
+    QueueCounts, QueueError, Receipt, Redrive, Requeued, Unsettled,
 };
 
 pub use urls::UrlPrefixError;
@@ -137,9 +140,30 @@ impl Consumer for SqsQueue {
     async fn requeue(
         &self,
         stream: &StreamName,
-        choose: &(dyn for<'a> Fn(&'a DeadLetter) -> bool + Send + Sync),
+        choose: &Choice<'_>,
         limit: usize,
     ) -> Result<Requeued, QueueError> {
         dead::requeue(self, stream, choose, limit).await
+    }
+
+    async fn discard(
+        &self,
+        stream: &StreamName,
+        choose: &Choice<'_>,
+        limit: usize,
+    ) -> Result<Discarded, QueueError> {
+        discard::discard(self, stream, choose, limit).await
+    }
+
+    async fn put_dead_letter(&self, stream: &StreamName, message: &Message) -> Result<(), QueueError> {
+        dead::put(self, stream, message).await
+    }
+
+    async fn redrive(&self, stream: &StreamName) -> Result<Redrive, QueueError> {
+        redrive::redrive(self, stream).await
+    }
+
+    async fn counts(&self, stream: &StreamName) -> Result<QueueCounts, QueueError> {
+        attributes::counts(self, stream).await
     }
 }

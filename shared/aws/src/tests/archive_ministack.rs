@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, AttributeValue, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType,
 };
-use eventlane_consumer::{Archive, Stored};
+use eventlane_consumer::{Archive, EraseIdentity, Erased, Stored};
 use eventlane_contracts::{QueuedEvent, StreamName};
 use eventlane_testkit::ManualClock;
 use eventlane_testkit::emulators::ministack_url;
@@ -90,6 +90,7 @@ async fn one_id_under_two_identities_is_two_events() {
     assert_eq!(table.items().await.len(), 3);
 }
 
+// D26
 #[tokio::test]
 async fn the_same_id_twice_in_one_message_is_stored_once() {
     let table = table().await;
@@ -117,4 +118,26 @@ async fn a_missing_table_fails_the_store_by_its_code() {
     let archive = DynamoArchive::new(&config, "nobody", Arc::new(table.clock.clone()));
     let error = archive.store(&table.stream, &[event(1, "u", "\"secret\"")]).await.unwrap_err();
     assert_eq!(error.to_string(), "the archive can't store (ResourceNotFoundException)");
+}
+
+#[tokio::test]
+async fn one_identity_is_erased_over_every_shard_and_a_dry_run_erases_nothing() {
+    let table = table().await;
+    let mine: Vec<_> = (0..60).map(|id| event(id, "u", "1")).collect();
+    let theirs: Vec<_> = (0..20).map(|id| event(id, "v", "1")).collect();
+    table.store(&mine).await;
+    table.store(&theirs).await;
+    let (streams, who) = ([table.stream.clone()], [("userId".to_owned(), "u".to_owned())].into());
+    let dry = table.archive.erase(&streams, &who, false).await.unwrap();
+    assert_eq!((dry, table.items().await.len()), (Erased { found: 60, erased: 0 }, 80));
+    let real = table.archive.erase(&streams, &who, true).await.unwrap();
+    assert_eq!(real, Erased { found: 60, erased: 60 });
+    assert!(
+        table
+            .items()
+            .await
+            .iter()
+            .all(|item| item["identity"].as_m().unwrap()["userId"].as_s().unwrap() == "v")
+    );
+    assert!(table.archive.erase(&streams, &BTreeMap::new(), true).await.is_err(), "nobody is not everybody");
 }

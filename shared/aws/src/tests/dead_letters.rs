@@ -37,6 +37,7 @@ async fn a_delete_that_fails_leaves_both() {
     assert_eq!((bench.sqs.messages("lane-a").len(), bench.sqs.messages(DEAD).len()), (1, 1));
 }
 
+// D18
 #[tokio::test]
 async fn a_full_message_with_a_long_error_text_is_dead_lettered() {
     let reason = "\u{FFFF}é".repeat(100_000);

@@ -36,9 +36,20 @@ impl EmulatedQueues {
     /// A fresh stream whose queues take messages of at most this many bytes.
     pub(super) async fn stream_of(&self, maximum_bytes: usize) -> StreamName {
         let stream = format!("s{}", self.next.fetch_add(1, Ordering::SeqCst));
-        for tail in ["", "-dlq"] {
-            let create = self.client.create_queue().queue_name(format!("{}-{stream}{tail}", self.name));
-            let create = create.attributes(QueueAttributeName::MaximumMessageSize, maximum_bytes.to_string());
+        let main = format!("{}-{stream}", self.name);
+        let dead = format!("{main}-dlq");
+        // As provisioned: the queue's own redrive is a backstop, and makes the other a dead-letter
+        // queue in SQS's eyes, without which it starts no move.
+        let policy = format!(
+            r#"{{"deadLetterTargetArn":"arn:aws:sqs:us-east-1:000000000000:{dead}","maxReceiveCount":"50"}}"#
+        );
+        for (name, policy) in [(dead, None), (main, Some(policy))] {
+            let create = self.client.create_queue().queue_name(name);
+            let mut create =
+                create.attributes(QueueAttributeName::MaximumMessageSize, maximum_bytes.to_string());
+            if let Some(policy) = policy {
+                create = create.attributes(QueueAttributeName::RedrivePolicy, policy);
+            }
             create.send().await.unwrap();
         }
         super::stream(&stream)

@@ -10,6 +10,7 @@ mod emulated_queues;
 mod endpoints;
 mod enqueue_faults;
 mod enqueue_limits;
+mod ledger_ministack;
 mod receive_and_settle;
 
 use std::sync::Arc;

@@ -74,6 +74,7 @@ async fn a_receives_fault_says_whose_it_is() {
     }
 }
 
+// D01
 #[tokio::test]
 async fn a_long_poll_outlasts_other_calls_deadlines_and_is_just_empty() {
     let short = Duration::from_millis(100);
@@ -113,6 +114,7 @@ async fn settles_go_in_tens_and_none_without_receipts() {
     assert_eq!(bench.sqs.calls().len(), before);
 }
 
+// D12
 #[tokio::test]
 async fn each_receipt_has_its_own_outcome_and_comes_back_when_unsettled() {
     let bench = bench();
@@ -130,6 +132,7 @@ async fn each_receipt_has_its_own_outcome_and_comes_back_when_unsettled() {
     assert!(bench.queue.ack(&bench.a, vec![unsettled.receipt]).await.remove(0).is_ok());
 }
 
+// D10
 #[tokio::test]
 async fn a_lease_that_is_over_has_lapsed() {
     let bench = bench();

@@ -1,10 +1,12 @@
 //! The archive: where the shipped handler keeps events, first write wins.
 
+mod erase;
 mod sqlite;
 
 use async_trait::async_trait;
 use eventlane_contracts::{QueuedEvent, StreamName};
 
+pub use erase::{EraseIdentity, Erased};
 pub use sqlite::SqliteArchive;
 
 /// Keeps events, keyed by stream, event id and identity, so that a repeated delivery changes

@@ -1,5 +1,6 @@
 //! The archive in a SQLite file, for local runs: a sub-batch is stored whole or not at all.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use async_trait::async_trait;
 use eventlane_contracts::{Clock, QueuedEvent, StreamName};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::{Archive, ArchiveError, Stored};
+use super::{Archive, ArchiveError, EraseIdentity, Erased, Stored};
 
 const DDL: &str = "
 CREATE TABLE IF NOT EXISTS events (
@@ -62,6 +63,48 @@ impl Archive for SqliteArchive {
         store.await.map_err(|_| ArchiveError("aborted".into()))?.map_err(fault)
     }
 }
+
+#[async_trait]
+impl EraseIdentity for SqliteArchive {
+    async fn erase(
+        &self,
+        streams: &[StreamName],
+        identity: &BTreeMap<String, String>,
+        act: bool,
+    ) -> Result<Erased, ArchiveError> {
+        if identity.is_empty() {
+            return Err(ArchiveError("no identity is named".into()));
+        }
+        // A map of texts always serialises.
+        let wanted = serde_json::to_string(identity).unwrap_or_default();
+        let (connection, streams) = (Arc::clone(&self.connection), streams.to_vec());
+        let work = tokio::task::spawn_blocking(move || {
+            let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let mut erased = Erased::default();
+            for stream in &streams {
+                let (stream, wanted) = (stream.as_str(), wanted.as_str());
+                erased.found += transaction.query_row(
+                    &format!("SELECT count(*) FROM events {MATCHING}"),
+                    (stream, wanted),
+                    |row| row.get::<_, u64>(0),
+                )?;
+                if act {
+                    let delete = format!("DELETE FROM events {MATCHING}");
+                    erased.erased += transaction.execute(&delete, (stream, wanted))? as u64;
+                }
+            }
+            transaction.commit()?;
+            Ok(erased)
+        });
+        work.await.map_err(|_| ArchiveError("aborted".into()))?.map_err(fault)
+    }
+}
+
+/// Rows of stream `?1` that have every field of the identity `?2`.
+const MATCHING: &str = "WHERE stream = ?1 AND NOT EXISTS (
+    SELECT 1 FROM json_each(?2) AS wanted WHERE NOT EXISTS (
+        SELECT 1 FROM json_each(events.identity) AS own WHERE own.key = wanted.key AND own.value = wanted.value))";
 
 fn store_one(
     transaction: &Transaction<'_>,

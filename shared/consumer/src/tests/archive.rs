@@ -3,7 +3,7 @@
 use eventlane_contracts::{MessageBody, QueuedEvent, SystemClock};
 
 use super::*;
-use crate::{Archive, SqliteArchive, Stored};
+use crate::{Archive, ArchiveError, EraseIdentity, Erased, SqliteArchive, Stored};
 
 fn event(id: &str, who: &str, payload: &str) -> QueuedEvent {
     let identity = [("who".to_owned(), who.to_owned())].into();
@@ -44,4 +44,28 @@ async fn the_first_write_wins_and_identity_is_part_of_the_key() {
         row("s2", "a", "u1", "9"),
     ];
     assert_eq!(rows, expected);
+}
+
+#[tokio::test]
+async fn one_identity_is_erased_and_nobody_elses_and_a_dry_run_erases_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = SqliteArchive::open(&folder.path().join("archive.db"), Arc::new(SystemClock)).unwrap();
+    let streams = ["s1", "s2", "s3"].map(name);
+    for stream in &streams {
+        archive
+            .store(stream, &[event("a", "u1", "1"), event("b", "u1", "1"), event("a", "u2", "1")])
+            .await
+            .unwrap();
+    }
+    let who = [("who".to_owned(), "u1".to_owned())].into();
+    let dry = archive.erase(&streams[..2], &who, false).await.unwrap();
+    assert_eq!(dry, Erased { found: 4, erased: 0 });
+    assert_eq!(archive.erase(&streams[..2], &who, true).await.unwrap(), Erased { found: 4, erased: 4 });
+    assert_eq!(archive.erase(&streams, &who, true).await.unwrap(), Erased { found: 2, erased: 2 });
+    let other = [("who".to_owned(), "u2".to_owned())].into();
+    assert_eq!(archive.erase(&streams, &other, false).await.unwrap().found, 3);
+    let more = [("who".to_owned(), "u2".to_owned()), ("team".to_owned(), "t".to_owned())].into();
+    assert_eq!(archive.erase(&streams, &more, true).await.unwrap(), Erased::default(), "every field counts");
+    let none = archive.erase(&streams, &Default::default(), true).await.unwrap_err();
+    assert_eq!(none, ArchiveError("no identity is named".into()));
 }

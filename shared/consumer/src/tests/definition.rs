@@ -11,6 +11,8 @@ async fn every_offender_of_a_definition_is_named_in_one_error() {
         visibility: Duration::ZERO,
         max_attempts: 0,
         concurrency: 0,
+        poll_floor: Duration::from_secs(6),
+        poll_factor: 0,
         ..DeliveryOptions::default()
     };
     let queue = Arc::new(bench.queue.clone());
@@ -26,10 +28,12 @@ async fn every_offender_of_a_definition_is_named_in_one_error() {
     let text = error.to_string();
     let parts =
         ["receive is 11", "visibility is 0", "max_attempts is 0", "concurrency is 0", "s1 has a second"];
-    for part in parts.into_iter().chain(["nobody", "elsewhere", "s2 has no handler"]) {
+    let parts =
+        parts.into_iter().chain(["poll_floor is 6000 ms, it must be 1 to 5000 ms", "poll_factor is 0"]);
+    for part in parts.chain(["nobody", "elsewhere", "s2 has no handler"]) {
         assert!(text.contains(part), "{part} is missing in {text}");
     }
-    assert_eq!(error.offenders().len(), 8, "{text}");
+    assert_eq!(error.offenders().len(), 10, "{text}");
 }
 
 #[tokio::test]

@@ -20,6 +20,7 @@ async fn ok_acks_and_the_events_arrive_in_append_order() {
     assert_eq!((counts.waiting, counts.in_flight), (0, 0));
 }
 
+// D16
 #[tokio::test(start_paused = true)]
 async fn a_failure_comes_again_after_a_growing_delay_and_is_dead_lettered_at_the_last() {
     let bench = bench();
@@ -65,6 +66,7 @@ async fn a_panic_is_one_deliverys_failure() {
     assert_eq!(bench.dead("s1").await[0].reason.as_deref(), Some("the handler panicked"));
 }
 
+// D20
 #[tokio::test(start_paused = true)]
 async fn unreadable_bodies_are_dead_letters_on_sight_and_the_rest_goes_on() {
     let bench = bench();
@@ -97,6 +99,7 @@ async fn an_unknown_stream_or_version_is_deploy_skew_and_retried() {
     assert_eq!(handler.calls(), 0);
 }
 
+// D24
 #[tokio::test(start_paused = true)]
 async fn carried_attempts_count_and_a_redriven_dead_letter_starts_afresh() {
     let bench = bench();
@@ -112,6 +115,7 @@ async fn carried_attempts_count_and_a_redriven_dead_letter_starts_afresh() {
     assert_eq!(attempts, [4, 1]);
 }
 
+// D08
 #[tokio::test(start_paused = true)]
 async fn held_messages_are_renewed_for_as_long_as_the_work_takes() {
     let bench = bench();

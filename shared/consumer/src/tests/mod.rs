@@ -4,7 +4,14 @@
 mod archive;
 mod definition;
 mod delivery;
+mod faulty;
+mod isolation;
+mod ledger;
 mod passes;
+mod proof;
+mod runner;
+mod settling;
+mod source;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -103,6 +110,7 @@ struct Bench {
     _folder: tempfile::TempDir,
     queue: EmbeddedQueue,
     registry: Arc<Registry>,
+    began: Instant,
     told: Arc<Mutex<Vec<DeadLettered>>>,
 }
 
@@ -111,9 +119,10 @@ fn bench() -> Bench {
     let streams = STREAMS.map(|name| Stream::json_schema(name, json!({"type": "integer"})));
     let registry = Registry::define(streams).unwrap();
     let names = registry.streams().map(Stream::name);
-    let clock = Arc::new(PausedClock(Instant::now()));
+    let began = Instant::now();
+    let clock = Arc::new(PausedClock(began));
     let queue = EmbeddedQueue::open(&folder.path().join("queue.db"), names, clock).unwrap();
-    Bench { _folder: folder, queue, registry: Arc::new(registry), told: Arc::default() }
+    Bench { _folder: folder, queue, registry: Arc::new(registry), began, told: Arc::default() }
 }
 
 fn name(stream: &str) -> StreamName {
@@ -129,6 +138,26 @@ impl Bench {
             .on_dead_letter(move |dead| told.lock().unwrap().push(dead.clone()))
             .build()
             .unwrap()
+    }
+
+    /// A consumer on a queue with faults, which is its producer too.
+    fn consumer_on(
+        &self,
+        queue: &Arc<faulty::Faulty>,
+        handler: &Arc<Noting>,
+        options: DeliveryOptions,
+    ) -> EventConsumer {
+        let told = Arc::clone(&self.told);
+        EventConsumer::builder(
+            Arc::clone(&self.registry),
+            Arc::clone(queue) as Arc<dyn eventlane_queue::Consumer>,
+        )
+        .producer(Arc::clone(queue) as Arc<dyn Producer>)
+        .handler_for_the_rest(Arc::clone(handler) as Arc<dyn Handler>)
+        .options(options)
+        .on_dead_letter(move |dead| told.lock().unwrap().push(dead.clone()))
+        .build()
+        .unwrap()
     }
 
     /// Enqueues one message with these event ids.

@@ -14,6 +14,7 @@ async fn no_budget_reads_nothing() {
     assert_eq!(bench.counts("s1").await.waiting, 1);
 }
 
+// D29
 #[tokio::test(start_paused = true)]
 async fn the_budget_is_overrun_by_one_callback_at_most_and_the_rest_goes_back() {
     let bench = bench();
@@ -43,6 +44,7 @@ async fn what_was_read_and_not_started_is_released_at_once() {
     assert_eq!((counts.waiting, counts.in_flight, counts.dead_letters), (9, 0, 0));
 }
 
+// D05
 #[tokio::test(start_paused = true)]
 async fn quiet_streams_cost_a_busy_one_nothing() {
     for busy in [0, 9] {
@@ -71,6 +73,7 @@ async fn concurrency_is_per_stream_and_bounded() {
     assert_eq!(handler.most.load(Ordering::SeqCst), 4);
 }
 
+// D28
 #[tokio::test(start_paused = true)]
 async fn two_passes_of_one_consumer_are_refused_and_two_consumers_share_the_work() {
     let bench = bench();
@@ -104,4 +107,20 @@ async fn a_stream_whose_queue_is_missing_leaves_the_others_alone() {
         .unwrap();
     let report = consumer.drain_once(BUDGET).await.unwrap();
     assert_eq!((report.delivered, report.empty), (1, false));
+}
+
+// D05
+#[tokio::test(start_paused = true)]
+async fn each_pass_begins_with_another_stream_so_that_none_starves() {
+    let bench = bench();
+    let faulty = super::faulty::Faulty::on(&bench);
+    let consumer = bench.consumer_on(&faulty, &Noting::ok(), DeliveryOptions::default());
+    let mut first = Vec::new();
+    for _ in 0..11 {
+        let before = faulty.asked.lock().unwrap().len();
+        consumer.drain_once(BUDGET).await.unwrap();
+        first.push(faulty.asked.lock().unwrap()[before].clone());
+    }
+    let expected: Vec<&str> = STREAMS.into_iter().chain(["s0"]).collect();
+    assert_eq!(first, expected);
 }

@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use eventlane_contracts::StreamName;
+use rusqlite::types::ValueRef;
 use rusqlite::{Row, Transaction};
 use tokio::time::{Instant, timeout_at};
 use uuid::Uuid;
 
-use super::{EmbeddedQueue, after, dead};
+use super::{EmbeddedQueue, after, counts, dead};
 use crate::{
-    Attributes, Consumer, DeadLetter, DeadLetterPage, Delivery, Lease, QueueError, Receipt, Requeued,
-    Unsettled,
+    Attributes, Choice, Consumer, DeadLetterPage, Delivery, Discarded, Lease, Message, QueueCounts,
+    QueueError, Receipt, Requeued, Unsettled,
 };
 
 /// How often a waiting receive looks for what another process enqueued, or for a lapsed lease.
@@ -90,10 +91,27 @@ impl Consumer for EmbeddedQueue {
     async fn requeue(
         &self,
         stream: &StreamName,
-        choose: &(dyn for<'a> Fn(&'a DeadLetter) -> bool + Send + Sync),
+        choose: &Choice<'_>,
         limit: usize,
     ) -> Result<Requeued, QueueError> {
         dead::requeue(self, stream, choose, limit).await
+    }
+
+    async fn discard(
+        &self,
+        stream: &StreamName,
+        choose: &Choice<'_>,
+        limit: usize,
+    ) -> Result<Discarded, QueueError> {
+        dead::discard(self, stream, choose, limit).await
+    }
+
+    async fn put_dead_letter(&self, stream: &StreamName, message: &Message) -> Result<(), QueueError> {
+        dead::put(self, stream, message).await
+    }
+
+    async fn counts(&self, stream: &StreamName) -> Result<QueueCounts, QueueError> {
+        counts::counts(self, stream).await
     }
 }
 
@@ -164,7 +182,7 @@ fn lease_one(
             Ok(Delivery {
                 id: row.get(0)?,
                 stream: stream.clone(),
-                body: row.get(1)?,
+                body: body(row, 1)?,
                 attributes: attributes(row, 2)?,
                 receive_count: row.get(3)?,
                 first_received_us: row.get(4)?,
@@ -173,11 +191,19 @@ fn lease_one(
         })
 }
 
-pub(super) fn attributes(row: &Row<'_>, column: usize) -> rusqlite::Result<Attributes> {
-    let text: String = row.get(column)?;
-    serde_json::from_str(&text).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
+/// A body as text. What isn't text was put in by hand: it reads as something no one can parse, so
+/// that the consumer dead-letters it and goes on.
+pub(super) fn body(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => String::new(),
     })
+}
+
+/// Attributes; unreadable ones are of no known version, so that one row never stops a stream.
+pub(super) fn attributes(row: &Row<'_>, column: usize) -> rusqlite::Result<Attributes> {
+    let text = body(row, column)?;
+    Ok(serde_json::from_str(&text).unwrap_or(Attributes { version: 0, ..Attributes::default() }))
 }
 
 fn each(

@@ -4,8 +4,12 @@ use eventlane_contracts::{StreamName, text};
 use rusqlite::Row;
 use uuid::Uuid;
 
-use super::{EmbeddedQueue, consume::attributes};
-use crate::{Attributes, DeadLetter, DeadLetterPage, Delivery, QueueError, Requeued, Unsettled};
+use super::EmbeddedQueue;
+use super::consume::{attributes, body};
+use crate::{
+    Attributes, Choice, DeadLetter, DeadLetterPage, Delivery, Discarded, Message, QueueError, Requeued,
+    Unsettled,
+};
 
 /// More letters than a file holds.
 const ALL: usize = u32::MAX as usize;
@@ -68,17 +72,10 @@ pub(super) async fn list(
 pub(super) async fn requeue(
     queue: &EmbeddedQueue,
     stream: &StreamName,
-    choose: &(dyn for<'a> Fn(&'a DeadLetter) -> bool + Send + Sync),
+    choose: &Choice<'_>,
     limit: usize,
 ) -> Result<Requeued, QueueError> {
-    let page = list(queue, stream, ALL).await?;
-    let chosen: Vec<String> = page
-        .letters
-        .iter()
-        .filter(|letter| choose(letter))
-        .take(limit)
-        .map(|letter| letter.id.clone())
-        .collect();
+    let (chosen, complete) = chosen(queue, stream, choose, limit).await?;
     let now = queue.inner.clock.now_us();
     let attributes = serde_json::to_string(&Attributes::default()).unwrap_or_default();
     let count = queue
@@ -96,14 +93,59 @@ pub(super) async fn requeue(
         })
         .await?;
     queue.inner.enqueued.notify_waiters();
-    Ok(Requeued { count, complete: page.complete })
+    Ok(Requeued { count, complete })
+}
+
+pub(super) async fn discard(
+    queue: &EmbeddedQueue,
+    stream: &StreamName,
+    choose: &Choice<'_>,
+    limit: usize,
+) -> Result<Discarded, QueueError> {
+    let (chosen, complete) = chosen(queue, stream, choose, limit).await?;
+    let count = queue
+        .in_transaction(stream, move |transaction, _| {
+            let mut delete = transaction.prepare_cached("DELETE FROM dead_letters WHERE id = ?1")?;
+            chosen.iter().map(|id| delete.execute([id])).sum()
+        })
+        .await?;
+    Ok(Discarded { count, complete })
+}
+
+pub(super) async fn put(
+    queue: &EmbeddedQueue,
+    stream: &StreamName,
+    message: &Message,
+) -> Result<(), QueueError> {
+    let (body, id) = (message.body.clone(), Uuid::now_v7().to_string());
+    let reason = message.attributes.reason.as_deref().map(text::dead_letter_reason);
+    let attributes = Attributes { reason, ..message.attributes.clone() };
+    let attributes = serde_json::to_string(&attributes).unwrap_or_default();
+    queue
+        .in_transaction(stream, move |transaction, stream| {
+            let insert = "INSERT INTO dead_letters (id, stream, body, attributes) VALUES (?1, ?2, ?3, ?4)";
+            transaction.execute(insert, (id, stream, body, attributes)).map(drop)
+        })
+        .await
+}
+
+/// The ids of the chosen letters, and whether all were looked at.
+async fn chosen(
+    queue: &EmbeddedQueue,
+    stream: &StreamName,
+    choose: &Choice<'_>,
+    limit: usize,
+) -> Result<(Vec<String>, bool), QueueError> {
+    let page = list(queue, stream, ALL).await?;
+    let chosen = page.letters.iter().filter(|letter| choose(letter)).take(limit);
+    Ok((chosen.map(|letter| letter.id.clone()).collect(), page.complete))
 }
 
 fn letter(row: &Row<'_>) -> rusqlite::Result<DeadLetter> {
     let attributes = attributes(row, 2)?;
     Ok(DeadLetter {
         id: row.get(0)?,
-        body: row.get(1)?,
+        body: body(row, 1)?,
         reason: attributes.reason,
         attempts: attributes.attempts,
         first_received_us: attributes.first_received_us,

@@ -8,6 +8,7 @@
 //! has no queue, as on AWS.
 
 mod consume;
+mod counts;
 mod dead;
 mod produce;
 mod schema;
@@ -36,17 +37,6 @@ struct Inner {
     connection: Mutex<Connection>,
     clock: Arc<dyn Clock>,
     enqueued: Notify,
-}
-
-/// What a stream's queue holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueueCounts {
-    /// Messages ready to be received.
-    pub waiting: u64,
-    /// Messages leased or held back.
-    pub in_flight: u64,
-    /// Dead letters.
-    pub dead_letters: u64,
 }
 
 impl EmbeddedQueue {
@@ -85,23 +75,6 @@ impl EmbeddedQueue {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.inner.path
-    }
-
-    /// Counts of one stream's queue.
-    ///
-    /// # Errors
-    /// [`QueueError`] when the file can't be read or the stream has no queue.
-    pub async fn counts(&self, stream: &StreamName) -> Result<QueueCounts, QueueError> {
-        let now = self.inner.clock.now_us();
-        self.in_transaction(stream, move |transaction, stream| {
-            transaction.query_row(
-                "SELECT count(*) FILTER (WHERE visible_at_us <= ?2), count(*) FILTER (WHERE visible_at_us > ?2), \
-                 (SELECT count(*) FROM dead_letters WHERE stream = ?1) FROM messages WHERE stream = ?1",
-                (stream, now),
-                |row| Ok(QueueCounts { waiting: row.get(0)?, in_flight: row.get(1)?, dead_letters: row.get(2)? }),
-            )
-        })
-        .await
     }
 
     /// Runs `work` in one write transaction on a blocking thread, after a look whether the stream

@@ -135,3 +135,18 @@ async fn a_newer_file_is_refused_and_left_as_it_is() {
     let version: i64 = raw.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     assert_eq!(version, 99);
 }
+
+#[tokio::test]
+async fn a_row_that_someone_put_in_by_hand_stops_nobody() {
+    let fixture = fixture();
+    let stream = fixture.fresh_stream().await;
+    let raw = rusqlite::Connection::open(fixture.queue.path()).unwrap();
+    let insert = "INSERT INTO messages (id, stream, body, attributes, enqueued_at_us, visible_at_us) \
+                  VALUES (?1, ?2, x'ff', 'nonsense', 0, 0)";
+    raw.execute(insert, ("odd", stream.as_str())).unwrap();
+    fixture.queue.enqueue(&stream, &[Message::new("fine".into())]).await;
+    let got = fixture.queue.receive(&stream, 10, LEASE, Duration::ZERO).await.unwrap();
+    let read: Vec<(&str, u32)> =
+        got.iter().map(|delivery| (delivery.body.as_str(), delivery.attributes.version)).collect();
+    assert_eq!(read, [("\u{FFFD}", 0), ("fine", 1)]);
+}

@@ -1,0 +1,27 @@
+//! `cargo xtask soak`: proofs that take long and are no part of `test`.
+
+mod delivery;
+mod judge;
+mod outbox;
+
+use clap::Subcommand;
+
+use crate::project::Project;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Soak {
+    /// Two drains and a runner, killed at random over many events: none lost, none archived twice.
+    Delivery(delivery::Options),
+    /// Schema pairs and payloads made up for minutes: the judge is never wrong about one.
+    Judge(judge::Options),
+    /// Batches out of a million rows against batches out of a thousand: in time and memory.
+    Outbox,
+}
+
+pub(crate) fn run(project: &Project, soak: &Soak) -> anyhow::Result<()> {
+    match soak {
+        Soak::Delivery(options) => delivery::run(project, options),
+        Soak::Judge(options) => judge::run(project, options),
+        Soak::Outbox => outbox::run(project),
+    }
+}
