@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
+use eventlane_testkit::envelopes::Event;
 use serde_json::Value;
 
+use crate::support::aws::Aws;
 use crate::support::embedded::Embedded;
-use crate::support::{PATIENCE, eventlane, fixture, send};
+use crate::support::post::post;
+use crate::support::{Lane, PATIENCE, earthquake, eventlane, fixture, send};
 
 /// Runs the command on this folder and reads its lines of JSON.
 fn ask(folder: &Path, arguments: &[&str]) -> Vec<Value> {
@@ -72,6 +75,38 @@ fn dead_letters_are_seen_put_back_and_thrown_away_and_an_identity_is_erased() {
     assert_eq!(lane.archive().len(), 250, "a dry run");
     assert_eq!(ask(data, &[&who[..], &["--yes"]].concat()).remove(0)["erased"], 250);
     assert!(lane.archive().is_empty());
+}
+
+/// Runs the command on this lane and reads its lines of JSON.
+fn ask_aws(lane: &Aws, arguments: &[&str]) -> Vec<Value> {
+    let output = lane.ask(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn the_same_commands_work_on_localstack_and_ministack() {
+    let lane = Aws::start("operate", &[]);
+    assert_eq!(post(&lane, &[Event::new(1, "earthquake", earthquake(&[]))]).verdicts(), ["acked"]);
+    lane.put("bird_strike", "hello");
+    assert_eq!(lane.drain(), 1);
+    let counts = |stream: &str| {
+        let status = ask_aws(&lane, &["status"]).remove(0);
+        let streams = status["streams"].as_array().unwrap().clone();
+        streams.into_iter().find(|one| one["stream"] == stream).unwrap()
+    };
+    assert_eq!(counts("bird_strike")["dead_letters"], 1);
+    let letters = ask_aws(&lane, &["dlq", "list", "--reason", "unreadable"]);
+    assert_eq!(letters.len(), 1, "{letters:?}");
+    assert_eq!(ask_aws(&lane, &["dlq", "requeue", "--reason", "unreadable"]).remove(0)["dry_run"], true);
+    assert_eq!(ask_aws(&lane, &["dlq", "requeue", "--reason", "unreadable", "--yes"]).remove(0)["count"], 1);
+    assert_eq!(lane.take_messages("bird_strike"), ["hello"]);
+
+    let who = ["archive", "erase", "--identity", "reporterId=tester"];
+    assert_eq!(ask_aws(&lane, &who).remove(0)["found"], 1);
+    assert_eq!(ask_aws(&lane, &[&who[..], &["--yes"]].concat()).remove(0)["erased"], 1);
+    assert!(lane.archived().is_empty());
 }
 
 #[test]

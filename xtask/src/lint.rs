@@ -6,6 +6,7 @@ use anyhow::bail;
 
 use crate::project::Project;
 use crate::shell;
+use crate::test::FEATURES;
 
 /// Crates that must not be anywhere in the graph, as `name version-prefix`, each with its reason.
 const BANNED: [(&str, &str); 3] = [
@@ -22,8 +23,8 @@ pub(crate) fn fmt(project: &Project) -> anyhow::Result<()> {
 /// Checks the formatting, the code and the graph of crates.
 pub(crate) fn lint(project: &Project) -> anyhow::Result<()> {
     fmt(project)?;
-    let clippy = ["clippy", "--profile", "ci", "--workspace", "--all-targets", "--", "-D", "warnings"];
-    shell::run(project.cargo().args(clippy))?;
+    let clippy = ["clippy", "--profile", "ci", "--workspace", "--features", FEATURES, "--all-targets"];
+    shell::run(project.cargo().args(clippy).args(["--", "-D", "warnings"]))?;
     let mut faults = heavy(&crates(project, &["-p", "eventlane", "-e", "normal"])?);
     faults.extend(banned(&crates(project, &["--workspace", "--target", "all"])?));
     if !faults.is_empty() {

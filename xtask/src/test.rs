@@ -8,6 +8,9 @@ use crate::project::{Project, in_ci};
 use crate::services::{Installed, Life, RunFolder, Services};
 use crate::shell;
 
+/// The one set of features that is built for tests: all there are.
+pub(crate) const FEATURES: &str = "eventlane/aws,eventlane-consumer/proof";
+
 /// What the tests do with their golden files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Goldens {
@@ -34,7 +37,15 @@ pub(crate) fn test(
     }
     // One build of all binaries before the tests, so that the functions they start share features
     // and artefacts with the test binaries.
-    shell::run(project.cargo().args(["build", "--profile", "ci", "--workspace", "--bins"]))?;
+    shell::run(project.cargo().args([
+        "build",
+        "--profile",
+        "ci",
+        "--workspace",
+        "--features",
+        FEATURES,
+        "--bins",
+    ]))?;
 
     let run = RunFolder::temporary(project)?;
     let services = Services::start(&installed, run.path(), Life::WithUs)?;
@@ -55,7 +66,9 @@ fn cargo_test(
     args: &[String],
 ) -> anyhow::Result<Command> {
     let mut cargo = project.cargo();
-    cargo.args(["test", "--profile", "ci", "--workspace", "--no-fail-fast"]).args(args);
+    cargo
+        .args(["test", "--profile", "ci", "--workspace", "--features", FEATURES, "--no-fail-fast"])
+        .args(args);
     cargo.args(skips(installed, args));
     cargo.env("EVENTLANE_TEST_BIN_DIR", project.bin_dir()?).envs(services.environment());
     match goldens {

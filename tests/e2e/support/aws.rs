@@ -113,6 +113,34 @@ impl Aws {
         self.drain_api.invoke(event, left).response(PATIENCE)
     }
 
+    /// Puts a body on a stream's queue by hand.
+    pub(crate) fn put(&self, stream: &str, body: &str) {
+        let send = self.sqs.send_message().queue_url(format!("{}-{stream}", self.prefix)).message_body(body);
+        self.runtime.block_on(send.send()).unwrap();
+    }
+
+    /// Drains until every stream reads empty; sub-batches dead-lettered on the way.
+    pub(crate) fn drain(&self) -> u64 {
+        let mut dead_lettered = 0;
+        loop {
+            let report = self.invoke_drain(&serde_json::json!({}), Duration::from_secs(30));
+            dead_lettered += report["dead_lettered"].as_u64().unwrap();
+            if report["empty"] == true {
+                return dead_lettered;
+            }
+        }
+    }
+
+    /// `eventlane` with these arguments, about this lane.
+    pub(crate) fn ask(&self, arguments: &[&str]) -> std::process::Output {
+        let mut command = super::eventlane(arguments);
+        match arguments[0] {
+            "archive" => command.args(["--table", self.prefix.rsplit('/').next().unwrap()]),
+            _ => command.args(["--queue-url-prefix", &self.prefix]),
+        };
+        command.arg("--json").envs(environment()).output().unwrap()
+    }
+
     pub(crate) fn scan(&self) -> Vec<Archived> {
         let table = self.prefix.rsplit('/').next().unwrap();
         let mut events = Vec::new();
@@ -142,13 +170,7 @@ impl Lane for Aws {
     }
 
     fn archived(&self) -> Vec<Archived> {
-        let pass =
-            || self.drain_api.invoke(&serde_json::json!({}), Duration::from_secs(30)).response(PATIENCE);
-        let mut report = pass();
-        while report["empty"] == false {
-            report = pass();
-        }
-        assert_eq!(report["dead_lettered"], 0, "{report}");
+        assert_eq!(self.drain(), 0, "nothing is a dead letter");
         self.scan()
     }
 }
@@ -196,17 +218,24 @@ async fn provision(
     format!("{}/queue/us-east-1/000000000000/{name}", localstack_url())
 }
 
+/// What a process of this lane needs to know of AWS. The queues' host is in their URLs; only the
+/// archive's has to be said.
+fn environment() -> [(&'static str, String); 4] {
+    [
+        ("AWS_REGION", "us-east-1".to_owned()),
+        ("AWS_ACCESS_KEY_ID", "test".to_owned()),
+        ("AWS_SECRET_ACCESS_KEY", "test".to_owned()),
+        ("AWS_ENDPOINT_URL_DYNAMODB", ministack_url()),
+    ]
+}
+
 /// A function's process, as Lambda starts it.
 fn function(name: &str, api: &RuntimeApi, prefix: &str, more: &[(&str, &str)]) -> Process {
     let mut command = Command::new(binary(name));
     command
         .env_clear()
         .envs(api.environment(name))
-        .env("AWS_REGION", "us-east-1")
-        .env("AWS_ACCESS_KEY_ID", "test")
-        .env("AWS_SECRET_ACCESS_KEY", "test")
-        // The queues' host is in their URLs; only the archive's has to be said.
-        .env("AWS_ENDPOINT_URL_DYNAMODB", ministack_url())
+        .envs(environment())
         .env("EVENTLANE_QUEUE_URL_PREFIX", prefix)
         .envs(more.iter().copied());
     Process::start(&mut command)
