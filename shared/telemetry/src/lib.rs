@@ -1,10 +1,11 @@
-//! How Eventlane's programs log.
+//! How Eventlane's programs log, and what they count.
 //!
 //! # Guarantees
 //! - Only Eventlane's own lines follow the level asked for. Everyone else's stop at warnings: a
 //!   runtime or an SDK at `trace` writes whole requests, tokens in them.
 //! - A panic says where it happened and not why: its text may quote a payload. What contains the
 //!   panic says whose event it was.
+//! - Metrics are lines on a writer, without a client, a thread or a call: see [`Metrics`].
 //!
 //! # Not guaranteed
 //! - That a user's handler or gate keeps to it; their log lines are theirs.
@@ -12,6 +13,14 @@
 //! ```
 //! eventlane_telemetry::init(eventlane_telemetry::Format::Text, tracing::Level::WARN);
 //! ```
+
+mod error;
+pub mod metrics;
+#[cfg(test)]
+mod tests;
+
+pub use error::MetricsError;
+pub use metrics::{Metrics, Record, Unit};
 
 use tracing::Level;
 use tracing_subscriber::filter::Targets;
@@ -49,42 +58,4 @@ pub fn init(format: Format, default: Level) {
         let place = panic.location().map(ToString::to_string);
         tracing::error!(target: "eventlane", place = place.as_deref().unwrap_or("unknown"), "panicked");
     }));
-}
-
-#[cfg(test)]
-mod tests {
-    use std::process::Command;
-
-    use super::*;
-
-    /// Set in the child that the test starts itself as.
-    const CHILD: &str = "EVENTLANE_TEST_CHILD";
-
-    #[test]
-    fn neither_a_panics_text_nor_anothers_chatter_is_written() {
-        if std::env::var_os(CHILD).is_some() {
-            init(Format::Text, Level::WARN);
-            tracing::trace!(target: "lambda_runtime", "s3cret request");
-            tracing::debug!(target: "eventlane_ingest", "our own line");
-            tracing::warn!(target: "hyper", "a warning of others");
-            let _ = std::panic::catch_unwind(|| panic!("s3cret payload"));
-            return;
-        }
-        let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "tests::neither_a_panics_text_nor_anothers_chatter_is_written", "--nocapture"])
-            .env(CHILD, "1")
-            .env(LEVEL, "trace")
-            .output()
-            .unwrap();
-        let written = format!(
-            "{:?} {:?}",
-            String::from_utf8_lossy(&child.stdout),
-            String::from_utf8_lossy(&child.stderr)
-        );
-        assert!(child.status.success(), "{written}");
-        assert!(!written.contains("s3cret"), "{written}");
-        for part in ["our own line", "a warning of others", "panicked", "src/lib.rs"] {
-            assert!(written.contains(part), "{part} is missing in {written}");
-        }
-    }
 }
