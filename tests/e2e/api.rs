@@ -15,14 +15,15 @@ const EXAMPLES: &str = "EVENTLANE_API_EXAMPLES";
 fn schemathesis_finds_no_answer_that_the_document_does_not_describe() {
     let python =
         std::env::var(PYTHON).expect("EVENTLANE_TEST_SCHEMATHESIS is not set: run `cargo xtask test`");
-    let examples = std::env::var(EXAMPLES).unwrap_or_else(|_| "60".to_owned());
+    let examples = std::env::var(EXAMPLES).unwrap_or_else(|_| "200".to_owned());
     let folder = tempfile::tempdir().unwrap();
     let lane = Embedded::start(folder.path(), &[]);
     let origin = lane.url().replace("/api/events", "");
     let tests = concat!(env!("CARGO_MANIFEST_DIR"), "/api");
     let report = folder.path().join("report.json");
     let run = Command::new(python)
-        .args(["-m", "schemathesis.cli", "run"])
+        .args(["-m", "schemathesis.cli", "--config-file", concat!(env!("CARGO_MANIFEST_DIR"), "/api/schemathesis.toml")])
+        .arg("run")
         .arg(format!("{origin}/openapi.json"))
         .args(["--header", &format!("Authorization: Bearer {}", token(&lane))])
         .args(["--max-examples", &examples, "--seed", "1", "--generation-database", "none", "--no-color"])

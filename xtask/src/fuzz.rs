@@ -119,29 +119,11 @@ fn api(project: &Project, minutes: u64) -> anyhow::Result<()> {
     let Some((variable, python)) = installed.schemathesis() else {
         bail!("{}", installed.left_out().join("\n"));
     };
-    shell::run(project.cargo().args([
-        "build",
-        "--profile",
-        "ci",
-        "-p",
-        "eventlane",
-        "--features",
-        FEATURES,
-        "--bins",
-    ]))?;
+    let all = ["--profile", "ci", "--workspace", "--features", FEATURES];
+    shell::run(project.cargo().arg("build").args(all).arg("--bins"))?;
     let mut cargo = project.cargo();
-    cargo.args([
-        "test",
-        "--profile",
-        "ci",
-        "-p",
-        "eventlane-e2e",
-        "--features",
-        FEATURES,
-        "--",
-        "schemathesis",
-    ]);
-    cargo.arg("--nocapture").env("EVENTLANE_TEST_BIN_DIR", project.bin_dir()?).env(variable, python);
+    cargo.arg("test").args(all).args(["--test", "e2e", "--", "schemathesis", "--nocapture"]);
+    cargo.env("EVENTLANE_TEST_BIN_DIR", project.bin_dir()?).env(variable, python);
     cargo.env(services::API_EXAMPLES, minutes.saturating_mul(EXAMPLES_A_MINUTE).to_string());
     shell::run(&mut cargo)
 }

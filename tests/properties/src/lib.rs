@@ -8,6 +8,7 @@
 mod body;
 mod door;
 mod envelope;
+#[cfg(test)]
 mod mutate;
 mod seeds;
 #[cfg(test)]

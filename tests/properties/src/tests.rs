@@ -9,7 +9,7 @@ use crate::mutate::mutate;
 use crate::{PROPERTIES, seeds};
 
 /// Inputs made up for each property in a test run.
-const ROUNDS: usize = 4000;
+const ROUNDS: usize = 20_000;
 
 /// Seconds to hunt instead, from a seed that is printed; `cargo xtask fuzz` sets it where it has no
 /// libFuzzer.
