@@ -22,7 +22,12 @@ fn schemathesis_finds_no_answer_that_the_document_does_not_describe() {
     let tests = concat!(env!("CARGO_MANIFEST_DIR"), "/api");
     let report = folder.path().join("report.json");
     let run = Command::new(python)
-        .args(["-m", "schemathesis.cli", "--config-file", concat!(env!("CARGO_MANIFEST_DIR"), "/api/schemathesis.toml")])
+        .args([
+            "-m",
+            "schemathesis.cli",
+            "--config-file",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/api/schemathesis.toml"),
+        ])
         .arg("run")
         .arg(format!("{origin}/openapi.json"))
         .args(["--header", &format!("Authorization: Bearer {}", token(&lane))])
