@@ -59,7 +59,7 @@ fn the_client_never_sends_one_that_outgrows_it() {
         ]);
         let registry = Arc::new(eventlane_lane::registry().unwrap());
         let outbox =
-            Outbox::open(&folder.path().join("outbox.db"), registry, OutboxOptions::default()).unwrap();
+            Outbox::open(folder.path().join("outbox.db"), registry, OutboxOptions::default()).unwrap();
         let appended = outbox.append_all("earthquake", vec![payload.as_str(); 1500]);
         assert!(appended.unwrap().iter().all(Result::is_ok));
         let options = HttpOptions { gzip, ..HttpOptions::default() };
@@ -98,7 +98,7 @@ fn a_list_of_quotes_fits_too_though_nobody_takes_it_yet() {
     let folder = tempfile::tempdir().unwrap();
     let lists = Stream::json_schema("only_here", json!({"type": "array", "items": {"type": "string"}}));
     let registry = Arc::new(Registry::define([lists]).unwrap());
-    let outbox = Outbox::open(&folder.path().join("outbox.db"), registry, OutboxOptions::default()).unwrap();
+    let outbox = Outbox::open(folder.path().join("outbox.db"), registry, OutboxOptions::default()).unwrap();
     for _ in 0..100 {
         outbox.append_json("only_here", &quotes(65_000)).unwrap();
     }

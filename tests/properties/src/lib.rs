@@ -20,5 +20,8 @@ pub use envelope::envelope;
 pub use seeds::seeds;
 pub use token::token;
 
-/// A property by the name its fuzz target has.
-pub const PROPERTIES: [(&str, fn(&[u8])); 3] = [("body", body), ("envelope", envelope), ("token", token)];
+/// Panics when an input breaks it.
+pub type Property = fn(&[u8]);
+
+/// Each property under the name its fuzz target has.
+pub const PROPERTIES: [(&str, Property); 3] = [("body", body), ("envelope", envelope), ("token", token)];
