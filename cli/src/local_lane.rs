@@ -6,13 +6,14 @@ use std::sync::Arc;
 use anyhow::Context;
 use eventlane_consumer::{DeliveryOptions, EventConsumer, SqliteArchive};
 use eventlane_contracts::{Registry, Stream, SystemClock};
-use eventlane_ingest::{Ingest, TokenSettings, router};
+use eventlane_ingest::{Cors, Ingest, TokenSettings, router, with_openapi};
 use eventlane_lane::{ArchiveHandler, ConsentGate};
 use eventlane_queue::{Consumer as _, DeadLetter, EmbeddedQueue};
 use tokio::net::TcpListener;
 
 use crate::folder::DataFolder;
 use crate::hooks::{Faults, Hooked};
+use crate::serve::{self, Bounds};
 
 /// The parts that ingest and drain share.
 #[derive(Clone)]
@@ -30,11 +31,12 @@ impl LocalLane {
         Ok(Self { registry, queue })
     }
 
-    /// Serves the ingest until `until` is done.
+    /// Serves the ingest, and the document of its wire, until `until` is done.
     pub(crate) async fn serve(
         &self,
         listener: TcpListener,
         secret: String,
+        cors: Option<Cors>,
         until: impl Future<Output = ()> + Send + 'static,
     ) -> anyhow::Result<()> {
         let settings = TokenSettings { hs256_secret: Some(secret), ..TokenSettings::default() };
@@ -44,7 +46,11 @@ impl LocalLane {
             gate: Arc::new(ConsentGate),
             tokens: settings.verifier(Arc::new(SystemClock))?,
         };
-        axum::serve(listener, router(Arc::new(ingest))).with_graceful_shutdown(until).await?;
+        let mut router = with_openapi(router(Arc::new(ingest)));
+        if let Some(cors) = cors {
+            router = cors.around(router);
+        }
+        serve::serve(listener, router, Bounds::default(), until).await;
         Ok(())
     }
 

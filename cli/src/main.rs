@@ -16,6 +16,7 @@ mod local_lane;
 mod progress;
 mod registry;
 mod send;
+mod serve;
 mod soak;
 mod status;
 mod token;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use eventlane_consumer::{DeliveryOptions, EventConsumer};
 use eventlane_contracts::wire::EVENTS_PATH;
+use eventlane_ingest::{Cors, CorsSettings};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -31,6 +32,9 @@ pub(crate) struct Options {
     /// File with the HS256 secret that signs tokens, at least 32 bytes
     #[arg(long)]
     hs256_secret_file: Option<PathBuf>,
+    /// Origins whose pages may send from a browser, with commas, or * for every one
+    #[arg(long, value_delimiter = ',')]
+    cors_origins: Vec<String>,
     /// Seconds a message that was read stays leased to its handler, 1 to 43200
     #[arg(long, hide = true, default_value_t = 60)]
     visibility_seconds: u64,
@@ -50,6 +54,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         Some(path) => folder::read_secret(path)?,
         None => folder.dev_secret()?,
     };
+    let cors = match options.cors_origins.is_empty() {
+        true => None,
+        false => {
+            let origins = options.cors_origins.clone();
+            Some(Cors::new(&CorsSettings { origins, ..CorsSettings::default() })?)
+        }
+    };
     let lane = LocalLane::open(&folder)?;
     let delivery = DeliveryOptions {
         visibility: Duration::from_secs(options.visibility_seconds),
@@ -59,7 +70,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     };
     let consumer = lane.consumer(&folder, delivery, options.faults.clone())?;
     let runtime = crate::runtime()?;
-    let ended = runtime.block_on(serve_and_drain(options.listen, secret, lane, consumer));
+    let ended = runtime.block_on(serve_and_drain(options.listen, secret, cors, lane, consumer));
     // What still hangs on a connection doesn't keep the process.
     runtime.shutdown_background();
     ended
@@ -68,6 +79,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 async fn serve_and_drain(
     listen: SocketAddr,
     secret: String,
+    cors: Option<Cors>,
     lane: LocalLane,
     consumer: EventConsumer,
 ) -> anyhow::Result<()> {
@@ -78,7 +90,7 @@ async fn serve_and_drain(
     let (stop, stopped) = watch::channel(false);
     let mut until = stopped;
     let serving = tokio::spawn(async move {
-        lane.serve(listener, secret, async move {
+        lane.serve(listener, secret, cors, async move {
             // The sender outlives the server, so this ends by the signal alone.
             let _ = until.wait_for(|stop| *stop).await;
         })

@@ -5,11 +5,14 @@
 
 mod support;
 
+mod api;
 mod aws_outage;
 mod bad_input;
 mod demo;
 mod event_source;
+mod gateways;
 mod kill;
+mod lambda_event;
 mod large_batch;
 mod literals;
 mod operate;

@@ -14,11 +14,11 @@ use crate::shell;
 pub(crate) fn up(project: &Project) -> anyhow::Result<()> {
     let folder = folder(project);
     let known = read(&folder);
+    let installed = Installed::install(project, false)?;
     if !known.is_empty() && known.iter().all(|service| service.runs(&folder)) {
-        return export(project, &known);
+        return export(project, &installed, &known);
     }
     down(project)?;
-    let installed = Installed::install(project, false)?;
     for part in installed.left_out() {
         println!("left out: {part}");
     }
@@ -34,7 +34,7 @@ pub(crate) fn up(project: &Project) -> anyhow::Result<()> {
         .collect();
     let lines: String = started.iter().map(Entry::line).collect();
     fs::write(folder.join("services"), lines).context("write down what was started")?;
-    export(project, &started)
+    export(project, &installed, &started)
 }
 
 /// Stops what `up` started; nothing running is fine.
@@ -56,10 +56,13 @@ fn folder(project: &Project) -> PathBuf {
     project.local().join("up")
 }
 
-fn export(project: &Project, services: &[Entry]) -> anyhow::Result<()> {
+fn export(project: &Project, installed: &Installed, services: &[Entry]) -> anyhow::Result<()> {
     println!("export EVENTLANE_TEST_BIN_DIR={}", project.bin_dir()?.display());
     for service in services {
         println!("export {}={}", service.variable, service.url);
+    }
+    if let Some((variable, python)) = installed.schemathesis() {
+        println!("export {variable}={}", python.display());
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask`: the one tool for working on Eventlane.
 #![expect(clippy::print_stdout, reason = "a command talks to its user on stdout")]
 
+mod fuzz;
 mod lint;
 mod local;
 mod project;
@@ -39,6 +40,8 @@ enum Task {
         #[command(subcommand)]
         soak: soak::Soak,
     },
+    /// Fuzz the door: libFuzzer where a nightly toolchain is, Schemathesis for the API.
+    Fuzz(fuzz::Options),
     /// The local services alone, in the background, for development.
     Local {
         #[command(subcommand)]
@@ -82,6 +85,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Lint => lint::lint(&project),
         Task::Test(TestArgs { install, args }) => test::test(&project, Goldens::Compare, install, &args),
         Task::Golden(TestArgs { install, args }) => test::test(&project, Goldens::Write, install, &args),
+        Task::Fuzz(options) => fuzz::run(&project, &options),
         Task::Soak { soak } => soak::run(&project, &soak),
         Task::Local { action: Local::Up } => local::up(&project),
         Task::Local { action: Local::Down } => local::down(&project),

@@ -70,7 +70,10 @@ fn cargo_test(
         .args(["test", "--profile", "ci", "--workspace", "--features", FEATURES, "--no-fail-fast"])
         .args(args);
     cargo.args(skips(installed, args));
-    cargo.env("EVENTLANE_TEST_BIN_DIR", project.bin_dir()?).envs(services.environment());
+    cargo
+        .env("EVENTLANE_TEST_BIN_DIR", project.bin_dir()?)
+        .envs(services.environment())
+        .envs(installed.schemathesis());
     match goldens {
         Goldens::Compare => cargo.env_remove("EVENTLANE_GOLDEN").env("INSTA_UPDATE", "no"),
         Goldens::Write => cargo.env("EVENTLANE_GOLDEN", "write").env("INSTA_UPDATE", "always"),

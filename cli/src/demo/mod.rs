@@ -93,7 +93,7 @@ impl Server {
         let (stop, stopped) = oneshot::channel::<()>();
         let (lane, secret) = (lane.clone(), secret.to_owned());
         let thread = std::thread::spawn(move || {
-            runtime.block_on(lane.serve(listener, secret, async {
+            runtime.block_on(lane.serve(listener, secret, None, async {
                 // Either way it is time to stop.
                 let _ = stopped.await;
             }))

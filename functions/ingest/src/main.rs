@@ -1,12 +1,13 @@
 //! The ingest Lambda: settings from the environment, the door of `eventlane-ingest`, SQS behind it.
 
+mod gateway;
 mod settings;
 
 use std::sync::Arc;
 
 use eventlane_aws::{SqsQueue, Timeouts, sdk_config};
 use eventlane_contracts::SystemClock;
-use eventlane_ingest::{Ingest, router};
+use eventlane_ingest::{Cors, Ingest, router};
 use eventlane_lane::ConsentGate;
 use lambda_http::Error;
 use settings::Settings;
@@ -23,5 +24,9 @@ async fn main() -> Result<(), Error> {
         gate: Arc::new(ConsentGate),
         tokens: settings.tokens.verifier(clock)?,
     };
-    lambda_http::run(router(Arc::new(ingest))).await
+    let mut router = router(Arc::new(ingest));
+    if let Some(settings) = &settings.cors {
+        router = Cors::new(settings)?.around(router);
+    }
+    gateway::run(router, settings.base_path).await
 }

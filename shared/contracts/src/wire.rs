@@ -6,37 +6,52 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::de::{Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
-use crate::limits::BATCH_EVENTS;
+use crate::limits::{BATCH_EVENTS, REASON_BYTES};
 
 /// The route of the lane.
 pub const EVENTS_PATH: &str = "/api/events";
 
+/// The route that tells whether a server answers.
+pub const HEALTH_PATH: &str = "/healthz";
+
 /// One event on the wire. Strict: no identity, no sequence number, no local time.
-#[derive(Debug, Clone, Deserialize, Serialize)]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Envelope<'a> {
     /// The stream's name; white space around it doesn't count.
     #[serde(borrow)]
+    #[schemars(extend("pattern" = "\\S"))]
     pub stream: Cow<'a, str>,
     /// A UUID in its 36-character form, in either case.
     #[serde(borrow)]
+    #[schemars(extend("pattern" = EVENT_ID_PATTERN))]
     pub event_id: Cow<'a, str>,
     /// Unix microseconds as decimal digits.
     #[serde(borrow)]
+    #[schemars(extend("pattern" = "^[0-9]+$"))]
     pub occurred_at_us: Cow<'a, str>,
     /// The payload, syntax checked and nothing else.
     #[serde(borrow)]
+    #[schemars(with = "serde_json::Value")]
     pub payload: &'a RawValue,
 }
 
+/// What [`Envelope::event_id`] looks like, for descriptions of the wire.
+const EVENT_ID_PATTERN: &str =
+    "^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$";
+
 /// The body of a request.
-#[derive(Debug)]
+#[derive(Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Batch<'a> {
     /// One to [`BATCH_EVENTS`] envelopes, in the sender's order.
+    #[schemars(extend("minItems" = 1, "maxItems" = BATCH_EVENTS))]
+    #[schemars(description = "The envelopes, in the sender's order.")]
     pub events: Vec<Envelope<'a>>,
 }
 
@@ -169,7 +184,7 @@ impl<'de> Visitor<'de> for EventsVisitor {
 }
 
 /// What the server says of one event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Enqueued. Terminal.
@@ -196,8 +211,9 @@ impl Status {
 }
 
 /// One event's verdict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(deny_unknown_fields)]
 pub struct Ack<'a> {
     /// The sender's id, byte for byte.
     #[serde(borrow)]
@@ -206,11 +222,13 @@ pub struct Ack<'a> {
     pub status: Status,
     /// Why; there for all but `acked`, at most 256 bytes.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("maxLength" = REASON_BYTES))]
     pub reason: Option<Cow<'a, str>>,
 }
 
 /// The answer to a batch: exactly one verdict an envelope, in request order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Answer<'a> {
     /// The verdicts.
     #[serde(borrow)]
@@ -218,8 +236,28 @@ pub struct Answer<'a> {
 }
 
 /// The body of every answer that is not 200.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Fault {
     /// What was wrong with the whole batch.
     pub message: String,
+}
+
+/// The body of the health route's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Health {
+    /// `ok`: the process answers. Queues and keys are not looked at.
+    #[schemars(extend("const" = "ok"))]
+    status: &'static str,
+    /// The server's version.
+    version: &'static str,
+}
+
+impl Health {
+    /// That of a server that answers.
+    #[must_use]
+    pub fn ok(version: &'static str) -> Self {
+        Self { status: "ok", version }
+    }
 }

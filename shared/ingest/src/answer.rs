@@ -1,7 +1,7 @@
 //! Answer: one verdict an envelope, in request order; or one message for the whole batch.
 
 use axum::body::Body;
-use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Response, StatusCode};
 use eventlane_contracts::wire::{self, Ack, Answer};
 
@@ -31,14 +31,28 @@ fn ack(event: Event<'_>) -> Ack<'_> {
 pub(crate) fn fault(fault: &Fault) -> Response<Body> {
     let mut response = json(fault.status(), &wire::Fault { message: fault.to_string() });
     match fault {
-        Fault::MethodNotAllowed => {
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+        Fault::MethodNotAllowed(allowed) => {
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+        }
+        Fault::Unauthorized(_) => {
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        // The rest of the body is still on its way, and nobody waits for it.
+        Fault::Slow(_) => {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         Fault::Unavailable => {
             response.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
         }
         _ => {}
     }
+    response
+}
+
+/// That this process answers, and in which version. Nothing it depends on is touched.
+pub(crate) fn health() -> Response<Body> {
+    let mut response = json(StatusCode::OK, &wire::Health::ok(env!("CARGO_PKG_VERSION")));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 

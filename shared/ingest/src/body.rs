@@ -18,6 +18,9 @@ const DISCARDED_BYTES: usize = 4 * BODY_BYTES;
 /// Longest time spent on that.
 const DISCARD_WITHIN: Duration = Duration::from_secs(5);
 
+/// Longest a whole body may take to arrive: as long as the lane's own client gives a whole request.
+pub(crate) const BODY_WITHIN: Duration = Duration::from_secs(30);
+
 /// How a body is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
@@ -27,8 +30,13 @@ pub(crate) enum Encoding {
 
 /// Refuses what is declared too large, before the token is looked at.
 pub(crate) fn check_declared_length(headers: &HeaderMap) -> Result<(), Fault> {
-    let declared = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if declared.is_some_and(|bytes| bytes > BODY_BYTES as u64) { Err(Fault::BodyTooLarge) } else { Ok(()) }
+    if declared(headers).is_some_and(|bytes| bytes > BODY_BYTES) { Err(Fault::BodyTooLarge) } else { Ok(()) }
+}
+
+/// The body's length in bytes as the request's head has it.
+pub(crate) fn declared(headers: &HeaderMap) -> Option<usize> {
+    let bytes: u64 = headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()?;
+    Some(usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
 /// The one encoding of the request.
@@ -42,9 +50,15 @@ pub(crate) fn encoding(headers: &HeaderMap) -> Result<Encoding, Fault> {
     }
 }
 
-/// Reads at most the limit; what is beyond it is thrown away, see [`discard`].
-pub(crate) async fn read(mut body: Body) -> Result<Bytes, Fault> {
-    let mut bytes = Vec::new();
+/// Reads at most the limit, and no longer than `within`; what is beyond the limit is thrown away,
+/// see [`discard`]. `declared` bytes, which may be wrong, are made room for at once.
+pub(crate) async fn read(body: Body, declared: Option<usize>, within: Duration) -> Result<Bytes, Fault> {
+    let reading = read_all(body, declared.unwrap_or_default().min(BODY_BYTES));
+    tokio::time::timeout(within, reading).await.unwrap_or(Err(Fault::Slow(within.as_secs())))
+}
+
+async fn read_all(mut body: Body, room: usize) -> Result<Bytes, Fault> {
+    let mut bytes = Vec::with_capacity(room);
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Fault::Framing("body ended before its end".to_owned()))?;
         let Some(data) = frame.data_ref() else { continue };

@@ -12,9 +12,9 @@ pub enum Fault {
     /// No such route.
     #[error("no such route; events go to POST {EVENTS_PATH}")]
     NotFound,
-    /// The route, with another method.
-    #[error("method not allowed; events go to POST {EVENTS_PATH}")]
-    MethodNotAllowed,
+    /// The route, with another method; holds those it has, as `Allow` lists them.
+    #[error("method not allowed here, only {0}; events go to POST {EVENTS_PATH}")]
+    MethodNotAllowed(&'static str),
     /// No token that proves anything. Says which kind of trouble, never anything of the token.
     #[error("no valid token: {0}")]
     Unauthorized(#[from] TokenError),
@@ -30,12 +30,19 @@ pub enum Fault {
     /// The body can't be read, decoded or is not the shape.
     #[error("{0}")]
     Framing(String),
+    /// The body didn't arrive in time. Only where bodies arrive piece by piece, never in a Lambda.
+    #[error("the body took longer than {0} s to arrive")]
+    Slow(u64),
     /// The gate failed for every event.
     #[error("the gate failed for every event; try again later")]
     Gate,
     /// The queue service is unavailable; nothing was queued.
     #[error("the queue service is unavailable and nothing was queued; try again later")]
     Unavailable,
+    /// Something of ours panicked outside any one event. What was queued stays queued: the sender
+    /// sends the same events again, and their ids tell.
+    #[error("internal fault; try again later")]
+    Internal,
 }
 
 impl Fault {
@@ -44,12 +51,13 @@ impl Fault {
     pub fn status(&self) -> StatusCode {
         match self {
             Self::NotFound => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
             Self::Encoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BodyTooLarge | Self::TooManyEvents(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Framing(_) => StatusCode::BAD_REQUEST,
-            Self::Gate => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Slow(_) => StatusCode::REQUEST_TIMEOUT,
+            Self::Gate | Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -59,14 +67,16 @@ impl Fault {
     pub fn tag(&self) -> &'static str {
         match self {
             Self::NotFound => "not_found",
-            Self::MethodNotAllowed => "method_not_allowed",
+            Self::MethodNotAllowed(_) => "method_not_allowed",
             Self::Unauthorized(error) => error.tag(),
             Self::Encoding => "encoding",
             Self::BodyTooLarge => "body_too_large",
             Self::TooManyEvents(_) => "too_many_events",
             Self::Framing(_) => "framing",
+            Self::Slow(_) => "slow_body",
             Self::Gate => "gate",
             Self::Unavailable => "unavailable",
+            Self::Internal => "internal",
         }
     }
 
@@ -74,9 +84,9 @@ impl Fault {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Gate | Self::Unavailable => true,
+            Self::Slow(_) | Self::Gate | Self::Unavailable | Self::Internal => true,
             Self::NotFound
-            | Self::MethodNotAllowed
+            | Self::MethodNotAllowed(_)
             | Self::Unauthorized(_)
             | Self::Encoding
             | Self::BodyTooLarge

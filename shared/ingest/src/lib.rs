@@ -50,10 +50,12 @@ mod auth;
 mod body;
 mod check;
 mod claims;
+mod cors;
 mod enqueue;
 mod event;
 mod fault;
 mod gate;
+mod openapi;
 mod parse;
 mod request;
 #[cfg(test)]
@@ -61,7 +63,9 @@ mod tests;
 mod token;
 
 pub use claims::Claims;
+pub use cors::{Cors, CorsSettings, CorsSettingsError};
 pub use fault::Fault;
 pub use gate::{Admission, AdmitAll, Gate, GateError, GatedEvent};
+pub use openapi::{openapi, with_openapi};
 pub use request::{Ingest, router};
 pub use token::{LEEWAY_SECONDS, TokenError, TokenSettings, TokenSettingsError, TokenVerifier};

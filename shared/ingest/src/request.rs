@@ -1,15 +1,17 @@
-//! Request: the route, and the stages in their order.
+//! Request: the routes, and the stages in their order.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Response};
-use axum::routing::post;
+use axum::routing::{get, post};
 use eventlane_contracts::Registry;
-use eventlane_contracts::wire::EVENTS_PATH;
+use eventlane_contracts::wire::{EVENTS_PATH, HEALTH_PATH};
 use eventlane_queue::Producer;
+use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::body::Encoding;
 use crate::{Claims, Fault, Gate, TokenVerifier, answer, auth, body, check, enqueue, gate, parse};
@@ -26,16 +28,22 @@ pub struct Ingest {
     pub tokens: TokenVerifier,
 }
 
-/// The router that Lambda and the local lane serve alike. Without a registered stream the route
-/// doesn't exist.
+/// The router that Lambda and the local lane serve alike. Without a registered stream the route of
+/// events doesn't exist; the health route always does.
 pub fn router(ingest: Arc<Ingest>) -> Router {
-    let mut router = Router::new();
+    let health = get(async || answer::health())
+        .fallback(async |request: Request| refuse(request, &Fault::MethodNotAllowed("GET, HEAD")).await);
+    let mut router = Router::new().route(HEALTH_PATH, health);
     if !ingest.registry.is_empty() {
         let events = post(post_events)
-            .fallback(async |request: Request| refuse(request, &Fault::MethodNotAllowed).await);
+            .fallback(async |request: Request| refuse(request, &Fault::MethodNotAllowed("POST")).await);
         router = router.route(EVENTS_PATH, events);
     }
-    router.fallback(async |request: Request| refuse(request, &Fault::NotFound).await).with_state(ingest)
+    router
+        .fallback(async |request: Request| refuse(request, &Fault::NotFound).await)
+        .with_state(ingest)
+        // One event's panic is that event's; this is for one that no event can be blamed for.
+        .layer(CatchPanicLayer::custom(|_: Box<dyn Any + Send>| told(&Fault::Internal)))
 }
 
 async fn post_events(State(ingest): State<Arc<Ingest>>, request: Request) -> Response<Body> {
@@ -50,7 +58,7 @@ async fn post_events(State(ingest): State<Arc<Ingest>>, request: Request) -> Res
 }
 
 /// A fault whose request nobody has read.
-async fn refuse(request: Request, fault: &Fault) -> Response<Body> {
+pub(crate) async fn refuse(request: Request, fault: &Fault) -> Response<Body> {
     body::discard(request.into_body()).await;
     told(fault)
 }
@@ -74,7 +82,8 @@ async fn stages(
     encoding: Encoding,
 ) -> Result<Response<Body>, Fault> {
     let (parts, raw) = request.into_parts();
-    let bytes = body::decode(encoding, body::read(raw).await?)?;
+    let declared = body::declared(&parts.headers);
+    let bytes = body::decode(encoding, body::read(raw, declared, body::BODY_WITHIN).await?)?;
     let mut events = parse::parse(&bytes)?;
     check::check_all(&mut events, &ingest.registry, claims);
     gate::gate_all(&mut events, &*ingest.gate, claims).await?;

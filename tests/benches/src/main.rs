@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "stdout is where a measurement reports")]
 
 mod append;
+mod concurrent;
 mod drain;
 mod flush;
 mod ingest;
@@ -27,7 +28,7 @@ struct Arguments {
 type Measure = fn() -> anyhow::Result<Figure>;
 
 /// Every measurement, by the name it reports under.
-const ALL: [(&str, Measure); 9] = [
+const ALL: [(&str, Measure); 10] = [
     ("ingest_typed", ingest::typed),
     ("ingest_schema", ingest::schema),
     ("ingest_single", ingest::single),
@@ -37,6 +38,7 @@ const ALL: [(&str, Measure); 9] = [
     ("flush", flush::flush),
     ("drain_embedded", drain::embedded),
     ("ingest_memory", memory::ingest),
+    ("ingest_concurrent", concurrent::memory),
 ];
 
 fn main() -> anyhow::Result<()> {

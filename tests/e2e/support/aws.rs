@@ -14,18 +14,18 @@ use aws_sdk_sqs::types::QueueAttributeName;
 use eventlane_testkit::emulators::{localstack_url, ministack_url};
 use eventlane_testkit::process::{Process, binary};
 use eventlane_testkit::runtime_api::RuntimeApi;
-use eventlane_testkit::server::LocalServer;
 use eventlane_testkit::tokens;
 use tokio::runtime::Runtime;
 
-use super::{Archived, Lane, PATIENCE, gateway};
+use super::gateway::{self, Gateway};
+use super::{Archived, Lane, PATIENCE};
 
 pub(crate) struct Aws {
     runtime: Runtime,
     sqs: aws_sdk_sqs::Client,
     dynamo: aws_sdk_dynamodb::Client,
     prefix: String,
-    gateway: LocalServer,
+    gateway: Gateway,
     drain_api: RuntimeApi,
     _processes: [Process; 2],
 }
@@ -162,7 +162,7 @@ impl Aws {
 
 impl Lane for Aws {
     fn url(&self) -> String {
-        format!("{}/api/events", self.gateway.url())
+        format!("{}/api/events", self.gateway.server.url())
     }
 
     fn secret(&self) -> String {

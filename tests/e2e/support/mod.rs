@@ -2,6 +2,7 @@
 
 pub(crate) mod aws;
 pub(crate) mod embedded;
+pub(crate) mod function;
 pub(crate) mod gateway;
 pub(crate) mod post;
 

@@ -1,23 +1,25 @@
 //! What the tests need, installed into the project's own folder.
 
 use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use super::emulator::Emulator;
-use super::{localstack, ministack, python, venv};
+use super::{localstack, ministack, python, schemathesis, venv};
 use crate::project::Project;
 
 /// What could be installed, and what not.
 #[derive(Debug, Default)]
 pub(crate) struct Installed {
     emulators: Vec<Emulator>,
+    schemathesis: Option<PathBuf>,
     missing: Vec<&'static str>,
     left_out: Vec<String>,
 }
 
 impl Installed {
-    /// Installs both emulators; what already stands with the same pins is left alone.
+    /// Installs both emulators and Schemathesis; what already stands with the same pins is left alone.
     ///
     /// `system` allows system packages to be installed even when not run as root.
     pub(crate) fn install(project: &Project, system: bool) -> anyhow::Result<Self> {
@@ -42,7 +44,26 @@ impl Installed {
             let files = project.root().join("localstack");
             installed.emulators.push(Emulator { part, interpreter, files });
         }
+        match python::find(schemathesis::PYTHON) {
+            Some(python) => {
+                let pins = project.root().join(schemathesis::REQUIREMENTS);
+                let interpreter = venv::ensure(&python, &local.join(schemathesis::NAME), &pins, system)?;
+                installed.schemathesis = Some(interpreter);
+            }
+            None => {
+                let (major, minor) = schemathesis::PYTHON;
+                installed.missing.push(schemathesis::NAME);
+                installed.left_out.push(format!(
+                    "the API run by Schemathesis: it needs Python {major}.{minor} or newer, and none was found"
+                ));
+            }
+        }
         Ok(installed)
+    }
+
+    /// The variable of the interpreter that has Schemathesis, and its path.
+    pub(crate) fn schemathesis(&self) -> Option<(&'static str, &Path)> {
+        Some((schemathesis::VARIABLE, self.schemathesis.as_deref()?))
     }
 
     /// What can be started.

@@ -11,6 +11,7 @@ mod localstack;
 mod ministack;
 mod python;
 mod run_folder;
+mod schemathesis;
 mod system;
 mod venv;
 
@@ -23,6 +24,7 @@ pub(crate) use emulator::Running;
 pub(crate) use group::{Life, is_alive, stop_detached};
 pub(crate) use install::Installed;
 pub(crate) use run_folder::RunFolder;
+pub(crate) use schemathesis::API_EXAMPLES;
 
 /// The emulators that run for us; dropping it stops them, unless they were started
 /// [`Life::Detached`].

@@ -2,6 +2,7 @@
 
 mod delivery;
 mod judge;
+mod memory;
 mod outbox;
 
 use clap::Subcommand;
@@ -14,6 +15,8 @@ pub(crate) enum Soak {
     Delivery(delivery::Options),
     /// Schema pairs and payloads made up for minutes: the judge is never wrong about one.
     Judge(judge::Options),
+    /// A running ingest under 64 requests of 4 MiB at once: its resident memory.
+    Memory,
     /// Batches out of a million rows against batches out of a thousand: in time and memory.
     Outbox,
 }
@@ -22,6 +25,7 @@ pub(crate) fn run(project: &Project, soak: &Soak) -> anyhow::Result<()> {
     match soak {
         Soak::Delivery(options) => delivery::run(project, options),
         Soak::Judge(options) => judge::run(project, options),
+        Soak::Memory => memory::run(project),
         Soak::Outbox => outbox::run(project),
     }
 }

@@ -20,11 +20,77 @@ async fn other_routes_and_methods_are_told_so() {
         assert_eq!(answered.status, 404, "{path}");
         assert!(answered.body["message"].is_string());
     }
-    for method in ["GET", "PUT", "DELETE", "OPTIONS", "PATCH"] {
-        let request = Request::builder().method(method).uri("/api/events").body(Body::empty()).unwrap();
-        let answered = door.ask(request).await;
-        assert_eq!((answered.status, answered.headers["allow"].as_bytes()), (405, &b"POST"[..]), "{method}");
+    for (path, allowed, methods) in [
+        ("/api/events", "POST", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"]),
+        ("/healthz", "GET, HEAD", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT"]),
+    ] {
+        for method in methods {
+            let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+            let answered = door.ask(request).await;
+            assert_eq!(
+                (answered.status, answered.headers["allow"].to_str().unwrap()),
+                (405, allowed),
+                "{method}"
+            );
+            assert_eq!(answered.body["message"].is_string(), method != "HEAD", "{method} {path}");
+        }
     }
+}
+
+#[tokio::test]
+async fn health_is_told_to_everyone_and_touches_nothing() {
+    let faults = BTreeMap::from([("any_thing", EnqueueError::Unavailable("down".into()))]);
+    let door = door_with(Queues { faults, ..Queues::default() }, Arc::new(AdmitAll), registry());
+    let ask = async |method: &str| {
+        door.ask(Request::builder().method(method).uri("/healthz").body(Body::empty()).unwrap()).await
+    };
+    let answered = ask("GET").await;
+    assert_eq!(answered.status, 200);
+    assert_eq!(answered.body, json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}));
+    let head = ask("HEAD").await;
+    assert_eq!((head.status, head.body), (200, Value::Null));
+    assert_eq!(*door.queues.calls.lock().unwrap(), 0);
+    let empty = door_with(Queues::default(), Arc::new(AdmitAll), Registry::default());
+    let request = Request::get("/healthz").body(Body::empty()).unwrap();
+    assert_eq!(empty.ask(request).await.status, 200, "without streams too");
+}
+
+#[tokio::test]
+async fn a_body_that_never_ends_is_answered_and_its_connection_closed() {
+    let stalled = Body::from_stream(futures::stream::pending::<Result<axum::body::Bytes, std::io::Error>>());
+    let fault = crate::body::read(stalled, Some(BODY_BYTES), std::time::Duration::ZERO).await.unwrap_err();
+    let answer = crate::answer::fault(&fault);
+    assert_eq!((answer.status().as_u16(), answer.headers()["connection"].as_bytes()), (408, &b"close"[..]));
+    assert!(fault.is_retryable());
+}
+
+/// Panics where no event can be blamed.
+struct Fragile;
+
+#[async_trait]
+impl Producer for Fragile {
+    async fn enqueue(&self, _: &StreamName, _: &[Message]) -> Vec<Result<(), EnqueueError>> {
+        panic!("s3cret")
+    }
+}
+
+#[tokio::test]
+async fn a_panic_outside_any_event_is_one_answer_and_the_door_stays_open() {
+    let mut door = door();
+    let settings =
+        TokenSettings { hs256_secret: Some(tokens::HS256_SECRET.into()), ..TokenSettings::default() };
+    door.router = router(Arc::new(Ingest {
+        registry: Arc::new(registry()),
+        producer: Arc::new(Fragile),
+        gate: Arc::new(AdmitAll),
+        tokens: settings.verifier(Arc::new(ManualClock::default())).unwrap(),
+    }));
+    for _ in 0..2 {
+        let answered = door.send(&[Event::new(1, "any_thing", "1")]).await;
+        assert_eq!(answered.status, 500);
+        assert!(answered.body["message"].is_string() && !answered.body.to_string().contains("s3cret"));
+    }
+    assert_eq!(door.send(&[Event::new(1, "not_deployed", "1")]).await.verdicts().len(), 1);
 }
 
 #[tokio::test]
@@ -44,6 +110,7 @@ async fn a_stranger_costs_no_parsing() {
         // A body that would be 400 is not even looked at.
         let answered = door.ask(builder.body("{".into()).unwrap()).await;
         assert_eq!(answered.status, 401, "{value:?}");
+        assert_eq!(answered.headers["www-authenticate"].as_bytes(), b"Bearer", "{value:?}");
         assert!(!answered.body.to_string().contains("a.b.c"));
     }
     let mut twice = request("{");

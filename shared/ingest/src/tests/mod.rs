@@ -1,7 +1,9 @@
 //! The door's promises, asked through its router.
 
+mod cors;
 mod door;
 mod events;
+mod openapi;
 mod queues;
 mod wire;
 
@@ -20,7 +22,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use crate::{Admission, AdmitAll, Claims, Gate, GateError, GatedEvent, Ingest, TokenSettings, router};
+use crate::{
+    Admission, AdmitAll, Claims, Cors, CorsSettings, Gate, GateError, GatedEvent, Ingest, TokenSettings,
+    router,
+};
 
 /// Takes or refuses messages as a stream's name says, and keeps what it took.
 #[derive(Default)]
@@ -159,7 +164,8 @@ impl Door {
         Answered {
             status: parts.status.as_u16(),
             headers: parts.headers,
-            body: serde_json::from_slice(&bytes).unwrap(),
+            // An answer without a body has none to show.
+            body: if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() },
         }
     }
 
