@@ -1,7 +1,7 @@
 //! Answer: one verdict an envelope, in request order; or one message for the whole batch.
 
 use axum::body::Body;
-use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Response, StatusCode};
 use eventlane_contracts::wire::{self, Ack, Answer};
 
@@ -33,6 +33,12 @@ pub(crate) fn fault(fault: &Fault) -> Response<Body> {
     match fault {
         Fault::MethodNotAllowed => {
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
+        }
+        Fault::Unauthorized(_) => {
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        Fault::KeysUnavailable { retry_after_seconds } => {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(*retry_after_seconds));
         }
         Fault::Unavailable => {
             response.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
