@@ -42,7 +42,7 @@ impl LocalLane {
             registry: Arc::clone(&self.registry),
             producer: Arc::new(self.queue.clone()),
             gate: Arc::new(ConsentGate),
-            tokens: settings.verifier(Arc::new(SystemClock))?,
+            tokens: settings.verifier(&self.registry, Arc::new(SystemClock))?,
         };
         axum::serve(listener, router(Arc::new(ingest))).with_graceful_shutdown(until).await?;
         Ok(())

@@ -15,13 +15,16 @@ use settings::Settings;
 async fn main() -> Result<(), Error> {
     eventlane_telemetry::init(eventlane_telemetry::Format::Json, tracing::Level::INFO);
     let clock = Arc::new(SystemClock);
-    let settings = Settings::read(|name| std::env::var(name).ok())?;
+    let registry = Arc::new(eventlane_lane::registry()?);
+    let settings = Settings::read(|name| std::env::var(name).ok(), &registry, clock.clone())?;
+    // Within the start, so that no request waits for it; where it fails, a request tries again.
+    settings.tokens.load_keys().await;
     let config = sdk_config(Timeouts::default()).await;
     let ingest = Ingest {
-        registry: Arc::new(eventlane_lane::registry()?),
-        producer: Arc::new(SqsQueue::new(&config, &settings.queue_url_prefix, clock.clone())?),
+        registry,
+        producer: Arc::new(SqsQueue::new(&config, &settings.queue_url_prefix, clock)?),
         gate: Arc::new(ConsentGate),
-        tokens: settings.tokens.verifier(clock)?,
+        tokens: settings.tokens,
     };
     lambda_http::run(router(Arc::new(ingest))).await
 }

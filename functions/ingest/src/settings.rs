@@ -3,71 +3,123 @@
 //! | variable | what |
 //! | --- | --- |
 //! | `EVENTLANE_QUEUE_URL_PREFIX` | URL of the queues up to the stream's name, region and account in it |
-//! | `EVENTLANE_HS256_SECRET` | shared secret of HS256 tokens, at least 32 bytes |
-//! | `EVENTLANE_RS256_PUBLIC_KEY` | public key of RS256 tokens, PEM, at least 2048 bits |
-//! | `EVENTLANE_ISSUER`, `EVENTLANE_AUDIENCE` | what tokens must carry, where set |
-//! | `EVENTLANE_LEEWAY_SECONDS` | seconds by which times may be off, 0 to 300; 30 if not set |
+//!
+//! Those of tokens: [`tokens`].
+
+mod tokens;
+
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use eventlane_ingest::TokenSettings;
+use eventlane_contracts::{Clock, Registry};
+use eventlane_ingest::TokenVerifier;
 
 pub(crate) struct Settings {
     pub(crate) queue_url_prefix: String,
-    pub(crate) tokens: TokenSettings,
+    pub(crate) tokens: TokenVerifier,
 }
 
 impl Settings {
-    /// Reads the settings; keys and the prefix are judged by those who use them.
-    pub(crate) fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+    /// Reads and judges the settings; the prefix's text is judged by who uses it. An error names every
+    /// offender.
+    pub(crate) fn read(
+        variable: impl Fn(&str) -> Option<String>,
+        registry: &Registry,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self> {
         let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
-        let Some(queue_url_prefix) = set("EVENTLANE_QUEUE_URL_PREFIX") else {
-            bail!(
+        let mut faults = Vec::new();
+        let queue_url_prefix = set("EVENTLANE_QUEUE_URL_PREFIX");
+        if queue_url_prefix.is_none() {
+            faults.push(
                 "EVENTLANE_QUEUE_URL_PREFIX is not set; it is the queues' URL up to the stream's name, such as \
                  https://sqs.eu-west-1.amazonaws.com/123456789012/eventlane"
+                    .to_owned(),
             );
-        };
-        let leeway_seconds = match set("EVENTLANE_LEEWAY_SECONDS").map(|text| text.trim().parse()) {
-            None => None,
-            Some(Ok(seconds)) => Some(seconds),
-            Some(Err(_)) => bail!("EVENTLANE_LEEWAY_SECONDS is no whole number of seconds from 0 to 300"),
-        };
-        Ok(Self {
-            queue_url_prefix,
-            tokens: TokenSettings {
-                hs256_secret: set("EVENTLANE_HS256_SECRET"),
-                rs256_public_key: set("EVENTLANE_RS256_PUBLIC_KEY"),
-                issuer: set("EVENTLANE_ISSUER"),
-                audience: set("EVENTLANE_AUDIENCE"),
-                leeway_seconds,
-            },
-        })
+        }
+        let tokens = tokens::read(set, registry, clock, &mut faults);
+        match (queue_url_prefix, tokens) {
+            (Some(queue_url_prefix), Some(tokens)) if faults.is_empty() => {
+                Ok(Self { queue_url_prefix, tokens })
+            }
+            _ => bail!("the settings are not sound:\n- {}", faults.join("\n- ")),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use eventlane_contracts::SystemClock;
+
     use super::*;
+
+    const PREFIX: (&str, &str) = ("EVENTLANE_QUEUE_URL_PREFIX", "https://sqs/1/x");
+    const SECRET: (&str, &str) = ("EVENTLANE_HS256_SECRET", "at least thirty-two bytes of a secret");
 
     fn read(variables: &[(&str, &str)]) -> Result<Settings> {
         let find = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        Settings::read(find)
+        Settings::read(find, &eventlane_lane::registry().unwrap(), Arc::new(SystemClock))
+    }
+
+    fn told(variables: &[(&str, &str)]) -> String {
+        read(variables).err().unwrap().to_string()
     }
 
     #[test]
-    fn a_missing_prefix_or_an_odd_leeway_is_named() {
-        let missing = read(&[]).err().unwrap().to_string();
-        assert!(missing.contains("EVENTLANE_QUEUE_URL_PREFIX"), "{missing}");
-        let prefix = ("EVENTLANE_QUEUE_URL_PREFIX", "https://sqs/1/x");
-        let odd = read(&[prefix, ("EVENTLANE_LEEWAY_SECONDS", "soon")]).err().unwrap().to_string();
-        assert!(odd.contains("EVENTLANE_LEEWAY_SECONDS"), "{odd}");
+    fn every_offender_is_named_at_once() {
+        let text = told(&[
+            ("EVENTLANE_LEEWAY_SECONDS", "soon"),
+            ("EVENTLANE_JWKS_COOL_DOWN_SECONDS", "-1"),
+            ("EVENTLANE_JWKS_TIMEOUT_MS", "20000"),
+            ("EVENTLANE_JWKS_URL", "http://id.example.com/keys"),
+            ("EVENTLANE_HS256_SECRET", "abc"),
+            ("EVENTLANE_ALLOW_ANONYMOUS", "yes"),
+        ]);
+        for part in [
+            "EVENTLANE_QUEUE_URL_PREFIX",
+            "EVENTLANE_LEEWAY_SECONDS",
+            "EVENTLANE_JWKS_COOL_DOWN_SECONDS",
+            "20s",
+            "must be https",
+            "3 bytes",
+            "EVENTLANE_ALLOW_ANONYMOUS",
+            "issuer is not set",
+            "audience is not set",
+        ] {
+            assert!(text.contains(part), "{part} is missing in {text}");
+        }
+        assert!(!text.contains("abc"));
+    }
+
+    #[test]
+    fn a_number_that_is_none_stops_the_start_alone() {
+        assert!(read(&[PREFIX, SECRET]).is_ok());
+        let text = told(&[PREFIX, SECRET, ("EVENTLANE_LEEWAY_SECONDS", "1.5")]);
+        assert!(
+            text.contains("EVENTLANE_LEEWAY_SECONDS is no whole number of seconds from 0 to 300"),
+            "{text}"
+        );
     }
 
     #[test]
     fn empty_variables_are_not_set() {
-        let settings =
-            read(&[("EVENTLANE_QUEUE_URL_PREFIX", "https://sqs/1/x"), ("EVENTLANE_ISSUER", " ")]).unwrap();
-        assert_eq!((settings.tokens.issuer, settings.tokens.hs256_secret), (None, None));
+        assert!(read(&[PREFIX, SECRET, ("EVENTLANE_ISSUER", " "), ("EVENTLANE_LEEWAY_SECONDS", "")]).is_ok());
+        assert!(told(&[PREFIX, ("EVENTLANE_HS256_SECRET", "  ")]).contains("no key"));
+    }
+
+    #[test]
+    fn tokenless_ingest_is_refused_beside_streams_with_an_identity() {
+        let text = told(&[PREFIX, SECRET, ("EVENTLANE_ALLOW_ANONYMOUS", "true")]);
+        assert!(text.contains("allow_anonymous"), "{text}");
+    }
+
+    #[test]
+    fn audiences_stand_between_commas() {
+        let url = ("EVENTLANE_JWKS_URL", "https://id.example.com/keys");
+        let issuer = ("EVENTLANE_ISSUER", "https://id.example.com/");
+        assert!(read(&[PREFIX, url, issuer, ("EVENTLANE_AUDIENCE", "phone, desktop")]).is_ok());
+        assert!(told(&[PREFIX, url, issuer, ("EVENTLANE_AUDIENCE", " , ")]).contains("audience is not set"));
     }
 }
