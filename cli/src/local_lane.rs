@@ -44,7 +44,7 @@ impl LocalLane {
             registry: Arc::clone(&self.registry),
             producer: Arc::new(self.queue.clone()),
             gate: Arc::new(ConsentGate),
-            tokens: settings.verifier(Arc::new(SystemClock))?,
+            tokens: settings.verifier(&self.registry, Arc::new(SystemClock))?,
         };
         let mut router = with_openapi(router(Arc::new(ingest)));
         if let Some(cors) = cors {

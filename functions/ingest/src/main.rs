@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use eventlane_aws::{SqsQueue, Timeouts, sdk_config};
 use eventlane_contracts::SystemClock;
-use eventlane_ingest::{Cors, Ingest, router};
+use eventlane_ingest::{Ingest, router};
 use eventlane_lane::ConsentGate;
 use lambda_http::Error;
 use settings::Settings;
@@ -16,17 +16,20 @@ use settings::Settings;
 async fn main() -> Result<(), Error> {
     eventlane_telemetry::init(eventlane_telemetry::Format::Json, tracing::Level::INFO);
     let clock = Arc::new(SystemClock);
-    let settings = Settings::read(|name| std::env::var(name).ok())?;
+    let registry = Arc::new(eventlane_lane::registry()?);
+    let settings = Settings::read(|name| std::env::var(name).ok(), &registry, clock.clone())?;
+    // Within the start, so that no request waits for it; where it fails, a request tries again.
+    settings.tokens.load_keys().await;
     let config = sdk_config(Timeouts::default()).await;
     let ingest = Ingest {
-        registry: Arc::new(eventlane_lane::registry()?),
-        producer: Arc::new(SqsQueue::new(&config, &settings.queue_url_prefix, clock.clone())?),
+        registry,
+        producer: Arc::new(SqsQueue::new(&config, &settings.queue_url_prefix, clock)?),
         gate: Arc::new(ConsentGate),
-        tokens: settings.tokens.verifier(clock)?,
+        tokens: settings.tokens,
     };
     let mut router = router(Arc::new(ingest));
-    if let Some(settings) = &settings.cors {
-        router = Cors::new(settings)?.around(router);
+    if let Some(cors) = settings.cors {
+        router = cors.around(router);
     }
     gateway::run(router, settings.base_path).await
 }

@@ -60,6 +60,6 @@ pub use message::{
     MESSAGE_VERSION, MessageBody, PayloadMismatch, QueuedEvent, body_bytes, body_text, event_text,
 };
 pub use name::{NameError, StreamName};
-pub use payload::{Checked, PayloadFault};
+pub use payload::{Checked, PayloadFault, check_json};
 pub use registry::{Registry, RegistryError};
 pub use stream::{Stream, StreamDefinition};

@@ -99,6 +99,16 @@ pub(crate) fn raw(text: &str) -> Result<&RawValue, PayloadFault> {
         .map_err(|error| PayloadFault::NotJson { line: error.line(), column: error.column() })
 }
 
+/// Checks a JSON text that is no payload, such as a token's claims, the way a payload is checked before
+/// its contract: nesting, sound strings and numbers, no key twice in one object. What passes, every
+/// parser reads alike.
+///
+/// # Errors
+/// [`PayloadFault`]: `NotJson`, `Nesting`, `DuplicateKey`, `Surrogate` or `Number`.
+pub fn check_json(text: &str) -> Result<(), PayloadFault> {
+    compact(raw(text)?).map(|_| ())
+}
+
 /// Compacts `raw` and runs the checks that come before the contract: nesting, then the text's sense.
 pub(crate) fn compact(raw: &RawValue) -> Result<Cow<'_, str>, PayloadFault> {
     let text = raw.get();

@@ -41,6 +41,9 @@ pub(crate) fn fault(fault: &Fault) -> Response<Body> {
         Fault::Slow(_) => {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
+        Fault::KeysUnavailable { retry_after_seconds } => {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(*retry_after_seconds));
+        }
         Fault::Unavailable => {
             response.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
         }

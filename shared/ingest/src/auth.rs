@@ -5,8 +5,16 @@ use axum::http::header::AUTHORIZATION;
 
 use crate::{Claims, TokenError, TokenVerifier};
 
-/// The verified claims of the request's one bearer token.
-pub(crate) fn authenticate(headers: &HeaderMap, tokens: &TokenVerifier) -> Result<Claims, TokenError> {
+/// The verified claims of the request's one bearer token; no claims for a request without any, where
+/// that is allowed.
+pub(crate) async fn authenticate(headers: &HeaderMap, tokens: &TokenVerifier) -> Result<Claims, TokenError> {
+    if tokens.allows_anonymous() && !headers.contains_key(AUTHORIZATION) {
+        return Ok(Claims::default());
+    }
+    tokens.verify(bearer(headers)?).await
+}
+
+fn bearer(headers: &HeaderMap) -> Result<&str, TokenError> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return Err(TokenError::Missing) };
     let value = value.to_str().map_err(|_| TokenError::Malformed)?;
@@ -14,5 +22,5 @@ pub(crate) fn authenticate(headers: &HeaderMap, tokens: &TokenVerifier) -> Resul
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(TokenError::Missing);
     }
-    tokens.verify(token.trim_start())
+    Ok(token.trim_start())
 }

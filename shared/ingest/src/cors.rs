@@ -20,6 +20,14 @@ const MOST_MAX_AGE_SECONDS: u32 = 86_400;
 #[error("the settings for cross-origin requests are not sound:\n- {}", .0.join("\n- "))]
 pub struct CorsSettingsError(Vec<String>);
 
+impl CorsSettingsError {
+    /// One text for each setting that can't be used.
+    #[must_use]
+    pub fn offenders(&self) -> &[String] {
+        &self.0
+    }
+}
+
 /// Which pages of other origins may use the door from a browser. Credentials are the bearer token
 /// alone: cookies are never allowed, so an origin gains nothing without a token.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

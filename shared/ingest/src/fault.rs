@@ -17,7 +17,13 @@ pub enum Fault {
     MethodNotAllowed(&'static str),
     /// No token that proves anything. Says which kind of trouble, never anything of the token.
     #[error("no valid token: {0}")]
-    Unauthorized(#[from] TokenError),
+    Unauthorized(TokenError),
+    /// Nothing can be said of the token: no keys could ever be loaded.
+    #[error("the keys that tokens are verified with can't be loaded; try again later")]
+    KeysUnavailable {
+        /// Seconds until the next try, at least 1.
+        retry_after_seconds: u32,
+    },
     /// A content encoding other than `identity` and `gzip`.
     #[error("content encoding is not supported; send the body plain or as gzip")]
     Encoding,
@@ -58,7 +64,7 @@ impl Fault {
             Self::Framing(_) => StatusCode::BAD_REQUEST,
             Self::Slow(_) => StatusCode::REQUEST_TIMEOUT,
             Self::Gate | Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::KeysUnavailable { .. } | Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -69,6 +75,7 @@ impl Fault {
             Self::NotFound => "not_found",
             Self::MethodNotAllowed(_) => "method_not_allowed",
             Self::Unauthorized(error) => error.tag(),
+            Self::KeysUnavailable { .. } => "token_keys_unavailable",
             Self::Encoding => "encoding",
             Self::BodyTooLarge => "body_too_large",
             Self::TooManyEvents(_) => "too_many_events",
@@ -84,7 +91,7 @@ impl Fault {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Slow(_) | Self::Gate | Self::Unavailable | Self::Internal => true,
+            Self::Slow(_) | Self::KeysUnavailable { .. } | Self::Gate | Self::Unavailable | Self::Internal => true,
             Self::NotFound
             | Self::MethodNotAllowed(_)
             | Self::Unauthorized(_)
@@ -92,6 +99,17 @@ impl Fault {
             | Self::BodyTooLarge
             | Self::TooManyEvents(_)
             | Self::Framing(_) => false,
+        }
+    }
+}
+
+impl From<TokenError> for Fault {
+    fn from(error: TokenError) -> Self {
+        match error {
+            TokenError::KeysUnavailable { retry_after_seconds } => {
+                Self::KeysUnavailable { retry_after_seconds }
+            }
+            error => Self::Unauthorized(error),
         }
     }
 }

@@ -34,11 +34,12 @@
 //!     hs256_secret: Some("at least thirty-two bytes of a secret".into()),
 //!     ..TokenSettings::default()
 //! };
+//! let tokens = tokens.verifier(&registry, Arc::new(SystemClock))?;
 //! let app: axum::Router = router(Arc::new(Ingest {
 //!     registry: Arc::new(registry),
 //!     producer: Arc::new(queue),
 //!     gate: Arc::new(AdmitAll),
-//!     tokens: tokens.verifier(Arc::new(SystemClock))?,
+//!     tokens,
 //! }));
 //! # drop(app);
 //! # Ok(())
@@ -49,7 +50,6 @@ mod answer;
 mod auth;
 mod body;
 mod check;
-mod claims;
 mod cors;
 mod enqueue;
 mod event;
@@ -62,10 +62,14 @@ mod request;
 mod tests;
 mod token;
 
-pub use claims::Claims;
 pub use cors::{Cors, CorsSettings, CorsSettingsError};
 pub use fault::Fault;
 pub use gate::{Admission, AdmitAll, Gate, GateError, GatedEvent};
 pub use openapi::{openapi, with_openapi};
 pub use request::{Ingest, router};
-pub use token::{LEEWAY_SECONDS, TokenError, TokenSettings, TokenSettingsError, TokenVerifier};
+#[doc(hidden)]
+pub use token::fuzz;
+pub use token::{
+    Claims, JWKS_COOL_DOWN_SECONDS, JWKS_MAX_AGE_SECONDS, JWKS_TIMEOUT, LEEWAY_SECONDS, TokenError,
+    TokenSettings, TokenSettingsError, TokenVerifier,
+};

@@ -47,7 +47,7 @@ pub fn router(ingest: Arc<Ingest>) -> Router {
 }
 
 async fn post_events(State(ingest): State<Arc<Ingest>>, request: Request) -> Response<Body> {
-    let (claims, encoding) = match admit(&ingest, request.headers()) {
+    let (claims, encoding) = match admit(&ingest, request.headers()).await {
         Ok(admitted) => admitted,
         Err(fault) => return refuse(request, &fault).await,
     };
@@ -69,9 +69,9 @@ fn told(fault: &Fault) -> Response<Body> {
 }
 
 /// What the head alone decides: a stranger costs no parsing.
-fn admit(ingest: &Ingest, headers: &HeaderMap) -> Result<(Claims, Encoding), Fault> {
+async fn admit(ingest: &Ingest, headers: &HeaderMap) -> Result<(Claims, Encoding), Fault> {
     body::check_declared_length(headers)?;
-    let claims = auth::authenticate(headers, &ingest.tokens)?;
+    let claims = auth::authenticate(headers, &ingest.tokens).await?;
     Ok((claims, body::encoding(headers)?))
 }
 

@@ -1,5 +1,5 @@
 //! What Eventlane's tests are made with: builders, a clock moved by hand, golden files, an SQS that
-//! can be told to fail, Lambda's Runtime API, real processes.
+//! can be told to fail, a source of keys that can, Lambda's Runtime API, real processes.
 //!
 //! # Guarantees
 //! - Servers listen on `127.0.0.1` alone, on a free port, and end when they are dropped; so do
@@ -22,6 +22,7 @@ pub mod clock;
 pub mod emulators;
 pub mod envelopes;
 pub mod golden;
+pub mod jwks;
 pub mod process;
 pub mod runtime_api;
 pub mod scripted_http;

@@ -35,7 +35,7 @@ impl Producer for Nowhere {
 pub(crate) fn verifier() -> anyhow::Result<TokenVerifier> {
     let settings =
         TokenSettings { hs256_secret: Some(tokens::HS256_SECRET.into()), ..TokenSettings::default() };
-    Ok(settings.verifier(Arc::new(SystemClock))?)
+    Ok(settings.verifier(&eventlane_lane::registry()?, Arc::new(SystemClock))?)
 }
 
 pub(crate) fn door() -> anyhow::Result<Router> {
@@ -99,7 +99,7 @@ pub(crate) fn single() -> anyhow::Result<Figure> {
         let requests: Vec<_> = (0..SINGLES).map(|_| request(&token, &text)).collect();
         time(|| {
             for request in requests {
-                let verified = tokens.verify(&token).is_ok();
+                let verified = runtime.block_on(tokens.verify(&token)).is_ok();
                 let scanned = serde_json::from_str::<IgnoredAny>(&text).is_ok();
                 let answered = runtime.block_on(empty.clone().oneshot(request)).is_ok();
                 assert!(verified && scanned && answered);

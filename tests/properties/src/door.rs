@@ -80,7 +80,7 @@ impl Door {
             registry: Arc::clone(registry()),
             producer: Arc::clone(&taken) as Arc<dyn Producer>,
             gate: Arc::new(AdmitAll),
-            tokens: settings.verifier(Arc::new(ManualClock::default())).expect("sound keys"),
+            tokens: settings.verifier(registry(), Arc::new(ManualClock::default())).expect("sound keys"),
         }));
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be had");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use eventlane_testkit::envelopes::{Event, batch};
-use eventlane_testkit::tokens;
+use eventlane_testkit::tokens::{self, Signer};
 use serde_json::{Value, json};
 
 /// Payloads and texts that readers have tripped over.
@@ -76,10 +76,21 @@ fn envelopes() -> Vec<Vec<u8>> {
     envelopes
 }
 
+/// Headers, claims and key sets, as a token's parsers see them.
+const PARTS: [&str; 6] = [
+    r#"{"alg":"HS256","typ":"JWT"}"#,
+    r#"{"alg":"RS256","kid":"rsa","typ":"at+jwt","jku":"https://x/","crit":["b64"],"b64":false}"#,
+    r#"{"alg":"none","\u0061lg":"HS256","jwk":{"kty":"oct","k":"AAAA"}}"#,
+    r#"{"sub":"u1","iss":"us","aud":["lane","x"],"exp":1760000060,"nbf":1759999999.5,"token_use":"access"}"#,
+    r#"{"exp":1e400,"exp":-1,"aud":[["lane"]],"s":"\ud800"}"#,
+    r#"{"keys":[{"kty":"RSA","kid":"a","alg":"RS256","use":"sig","n":"ofgWCuLj","e":"AQAB"},
+        {"kty":"EC","crv":"P-256","x":"f83OJ3D2","y":"x_FEzRu9"},{"kty":"OKP","crv":"Ed25519","x":"11qYAYKx"}]}"#,
+];
+
 /// Tokens that hold.
 pub(crate) fn sound_tokens() -> Vec<String> {
     let claims = tokens::claims("user-1");
-    vec![tokens::hs256(&claims), tokens::rs256(&claims), tokens::rs256_with_kid("k1", &claims)]
+    vec![tokens::hs256(&claims), tokens::rs256(&claims), Signer::rs256().named("k1").sign(&claims)]
 }
 
 fn headers() -> Vec<Vec<u8>> {
@@ -90,6 +101,7 @@ fn headers() -> Vec<Vec<u8>> {
     }
     tokens.push("eyJhbGciOiJub25lIn0.eyJzdWIiOiJ1MSIsImV4cCI6NDEwMjQ0NDgwMH0.".to_owned());
     tokens.push("Basic dXNlcjpwYXNz".to_owned());
+    tokens.extend(PARTS.map(str::to_owned));
     tokens.into_iter().map(String::into_bytes).collect()
 }
 

@@ -12,8 +12,10 @@ const BY_CHANCE: usize = 12;
 
 /// Nothing but a token that a key signed lets anyone in, and no answer quotes what was tried.
 ///
-/// The bytes are tried as a token and as the whole header.
+/// The bytes are tried as a token and as the whole header, and by every parser behind it: as a token's
+/// header, as its claims, as a key set.
 pub fn token(input: &[u8]) {
+    eventlane_ingest::fuzz::token(input);
     for value in [[b"Bearer ", input].concat(), input.to_vec()] {
         // Such bytes don't reach a server.
         let Ok(header) = HeaderValue::from_bytes(&value) else { continue };

@@ -5,6 +5,7 @@ mod door;
 mod events;
 mod openapi;
 mod queues;
+mod tokens;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -15,8 +16,9 @@ use axum::body::{Body, to_bytes};
 use axum::http::{Request, Response};
 use eventlane_contracts::{MessageBody, QueuedEvent, Registry, Stream, StreamName};
 use eventlane_queue::{EnqueueError, Message, Producer};
+use eventlane_testkit::ManualClock;
 use eventlane_testkit::envelopes::{Event, batch};
-use eventlane_testkit::{ManualClock, tokens};
+use eventlane_testkit::tokens::{FAR_EXPIRY, HS256_SECRET, hs256};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,7 +26,7 @@ use tower::ServiceExt;
 
 use crate::{
     Admission, AdmitAll, Claims, Cors, CorsSettings, Gate, GateError, GatedEvent, Ingest, TokenSettings,
-    router,
+    TokenVerifier, router,
 };
 
 /// Takes or refuses messages as a stream's name says, and keeps what it took.
@@ -114,20 +116,20 @@ fn door() -> Door {
 }
 
 fn door_with(queues: Queues, gate: Arc<dyn Gate>, registry: Registry) -> Door {
+    let settings = TokenSettings { hs256_secret: Some(HS256_SECRET.into()), ..TokenSettings::default() };
+    let tokens = settings.verifier(&registry, Arc::new(ManualClock::default())).unwrap();
+    door_for(tokens, queues, gate, registry)
+}
+
+fn door_for(tokens: TokenVerifier, queues: Queues, gate: Arc<dyn Gate>, registry: Registry) -> Door {
     let queues = Arc::new(queues);
-    let settings =
-        TokenSettings { hs256_secret: Some(tokens::HS256_SECRET.into()), ..TokenSettings::default() };
-    let ingest = Ingest {
-        registry: Arc::new(registry),
-        producer: Arc::clone(&queues) as Arc<dyn Producer>,
-        gate,
-        tokens: settings.verifier(Arc::new(ManualClock::default())).unwrap(),
-    };
+    let producer = Arc::clone(&queues) as Arc<dyn Producer>;
+    let ingest = Ingest { registry: Arc::new(registry), producer, gate, tokens };
     Door { router: router(Arc::new(ingest)), queues }
 }
 
 fn token() -> String {
-    tokens::hs256(&json!({"sub": "user-1", "exp": tokens::FAR_EXPIRY}))
+    hs256(&json!({"sub": "user-1", "exp": FAR_EXPIRY}))
 }
 
 fn request(body: impl Into<Body>) -> Request<Body> {

@@ -12,7 +12,7 @@ use crate::ConsentGate;
 async fn asked(metadata: Value) -> Result<Admission, GateError> {
     let settings =
         TokenSettings { hs256_secret: Some(tokens::HS256_SECRET.into()), ..TokenSettings::default() };
-    let verifier = settings.verifier(Arc::new(SystemClock)).unwrap();
+    let verifier = settings.verifier(&crate::registry().unwrap(), Arc::new(SystemClock)).unwrap();
     let token = tokens::hs256(&json!({"exp": tokens::FAR_EXPIRY, "app_metadata": metadata}));
     let (stream, identity) = (StreamName::new("bird_strike").unwrap(), Default::default());
     let event = GatedEvent {
@@ -22,7 +22,7 @@ async fn asked(metadata: Value) -> Result<Admission, GateError> {
         identity: &identity,
         payload: "{}",
     };
-    ConsentGate.admit(&verifier.verify(&token).unwrap(), &event).await
+    ConsentGate.admit(&verifier.verify(&token).await.unwrap(), &event).await
 }
 
 #[tokio::test]
