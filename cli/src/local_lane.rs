@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::Context;
 use eventlane_consumer::{DeliveryOptions, EventConsumer, SqliteArchive};
 use eventlane_contracts::{Registry, Stream, SystemClock};
-use eventlane_ingest::{Ingest, TokenSettings, router};
-use eventlane_lane::{ArchiveHandler, ConsentGate};
+use eventlane_ingest::{Ingest, IngestOptions, TokenSettings, router};
+use eventlane_lane::ArchiveHandler;
 use eventlane_queue::{Consumer as _, DeadLetter, EmbeddedQueue};
 use tokio::net::TcpListener;
 
@@ -41,8 +41,9 @@ impl LocalLane {
         let ingest = Ingest {
             registry: Arc::clone(&self.registry),
             producer: Arc::new(self.queue.clone()),
-            gate: Arc::new(ConsentGate),
+            gate: eventlane_lane::gate(None),
             tokens: settings.verifier(Arc::new(SystemClock))?,
+            options: IngestOptions::default(),
         };
         axum::serve(listener, router(Arc::new(ingest))).with_graceful_shutdown(until).await?;
         Ok(())

@@ -1,4 +1,5 @@
-//! The function's settings, from environment variables.
+//! The function's settings, from environment variables; those of consent, rate limit and nudge are in
+//! [`gate`].
 //!
 //! | variable | what |
 //! | --- | --- |
@@ -7,6 +8,8 @@
 //! | `EVENTLANE_RS256_PUBLIC_KEY` | public key of RS256 tokens, PEM, at least 2048 bits |
 //! | `EVENTLANE_ISSUER`, `EVENTLANE_AUDIENCE` | what tokens must carry, where set |
 //! | `EVENTLANE_LEEWAY_SECONDS` | seconds by which times may be off, 0 to 300; 30 if not set |
+
+pub(crate) mod gate;
 
 use anyhow::{Result, bail};
 use eventlane_ingest::TokenSettings;

@@ -1,5 +1,7 @@
 //! Faults of a whole batch: every answer that is not 200.
 
+use std::time::Duration;
+
 use axum::http::StatusCode;
 use eventlane_contracts::limits::{BATCH_EVENTS, BODY_BYTES};
 use eventlane_contracts::wire::{EVENTS_PATH, FramingError};
@@ -18,6 +20,12 @@ pub enum Fault {
     /// No token that proves anything. Says which kind of trouble, never anything of the token.
     #[error("no valid token: {0}")]
     Unauthorized(#[from] TokenError),
+    /// More requests than this token's holder may send.
+    #[error("too many requests; try again in {} s", .retry_after.as_secs())]
+    TooManyRequests {
+        /// Until the next one, whole seconds, at least 1.
+        retry_after: Duration,
+    },
     /// A content encoding other than `identity` and `gzip`.
     #[error("content encoding is not supported; send the body plain or as gzip")]
     Encoding,
@@ -46,6 +54,7 @@ impl Fault {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
+            Self::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Encoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BodyTooLarge | Self::TooManyEvents(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Framing(_) => StatusCode::BAD_REQUEST,
@@ -61,6 +70,7 @@ impl Fault {
             Self::NotFound => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::Unauthorized(error) => error.tag(),
+            Self::TooManyRequests { .. } => "too_many_requests",
             Self::Encoding => "encoding",
             Self::BodyTooLarge => "body_too_large",
             Self::TooManyEvents(_) => "too_many_events",
@@ -74,7 +84,7 @@ impl Fault {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Gate | Self::Unavailable => true,
+            Self::TooManyRequests { .. } | Self::Gate | Self::Unavailable => true,
             Self::NotFound
             | Self::MethodNotAllowed
             | Self::Unauthorized(_)

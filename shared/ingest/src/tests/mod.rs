@@ -2,7 +2,12 @@
 
 mod door;
 mod events;
+mod gate;
+mod logs;
+mod nudge;
 mod queues;
+mod rate_limit;
+mod report;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -20,7 +25,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use crate::{Admission, AdmitAll, Claims, Gate, GateError, GatedEvent, Ingest, TokenSettings, router};
+use crate::{
+    Admission, AdmitAll, Claims, Gate, GateError, GatedEvent, Ingest, IngestOptions, TokenSettings, router,
+};
 
 /// Takes or refuses messages as a stream's name says, and keeps what it took.
 #[derive(Default)]
@@ -109,6 +116,10 @@ fn door() -> Door {
 }
 
 fn door_with(queues: Queues, gate: Arc<dyn Gate>, registry: Registry) -> Door {
+    door_of(queues, gate, registry, IngestOptions::default())
+}
+
+fn door_of(queues: Queues, gate: Arc<dyn Gate>, registry: Registry, options: IngestOptions) -> Door {
     let queues = Arc::new(queues);
     let settings =
         TokenSettings { hs256_secret: Some(tokens::HS256_SECRET.into()), ..TokenSettings::default() };
@@ -117,12 +128,17 @@ fn door_with(queues: Queues, gate: Arc<dyn Gate>, registry: Registry) -> Door {
         producer: Arc::clone(&queues) as Arc<dyn Producer>,
         gate,
         tokens: settings.verifier(Arc::new(ManualClock::default())).unwrap(),
+        options,
     };
     Door { router: router(Arc::new(ingest)), queues }
 }
 
 fn token() -> String {
-    tokens::hs256(&json!({"sub": "user-1", "exp": tokens::FAR_EXPIRY}))
+    token_of("user-1")
+}
+
+fn token_of(sub: &str) -> String {
+    tokens::hs256(&json!({"sub": sub, "exp": tokens::FAR_EXPIRY}))
 }
 
 fn request(body: impl Into<Body>) -> Request<Body> {
