@@ -34,6 +34,7 @@ async fn an_unreadable_payload_is_rejected_alone() {
     }
 }
 
+/// I15
 #[tokio::test]
 async fn what_sqs_refuses_is_escaped_and_keeps_its_value() {
     for payload in ["\"\\uffff\"", "\"\u{FFFF}\"", "{\"\u{FFFE}\":1}"] {
@@ -57,6 +58,7 @@ async fn odd_literals_reach_a_schema_stream_as_sent() {
     );
 }
 
+/// I06
 #[tokio::test]
 async fn a_panic_in_a_users_type_is_one_events_deferral() {
     let (door, verdict) = between_neighbours("fragile", r#"{"n":13}"#).await;
