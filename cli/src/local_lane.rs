@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::Context;
 use eventlane_consumer::{DeliveryOptions, EventConsumer, SqliteArchive};
 use eventlane_contracts::{Registry, Stream, SystemClock};
-use eventlane_ingest::{Cors, Ingest, TokenSettings, router, with_openapi};
-use eventlane_lane::{ArchiveHandler, ConsentGate};
+use eventlane_ingest::{Cors, Ingest, IngestOptions, TokenSettings, router, with_openapi};
+use eventlane_lane::ArchiveHandler;
 use eventlane_queue::{Consumer as _, DeadLetter, EmbeddedQueue};
 use tokio::net::TcpListener;
 
@@ -43,8 +43,9 @@ impl LocalLane {
         let ingest = Ingest {
             registry: Arc::clone(&self.registry),
             producer: Arc::new(self.queue.clone()),
-            gate: Arc::new(ConsentGate),
+            gate: eventlane_lane::gate(None),
             tokens: settings.verifier(&self.registry, Arc::new(SystemClock))?,
+            options: IngestOptions::default(),
         };
         let mut router = with_openapi(router(Arc::new(ingest)));
         if let Some(cors) = cors {

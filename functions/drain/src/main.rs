@@ -3,8 +3,10 @@
 //!
 //! A pass answers with its report; a stream's fault is logged and shows as `empty: false`, never as
 //! the invocation's error: an error would make Lambda run the pass again beside the schedule. An
-//! event source is answered with the messages that must come again.
+//! event source is answered with the messages that must come again; the nudge queue's messages are no
+//! events, they ask for a pass.
 
+mod nudge;
 mod records;
 mod settings;
 
@@ -41,6 +43,20 @@ async fn main() -> Result<(), Error> {
     let (consumer, margin, prefix) = (&consumer, settings.margin, settings.queue_url_prefix.as_str());
     lambda_runtime::run(service_fn(|event: LambdaEvent<Value>| async move {
         let budget = budget(&event.context, SystemClock.now_us(), margin);
+        if let Some(streams) = nudge::streams(&event.payload) {
+            // Whatever becomes of the pass, the nudge has done what it is for.
+            match consumer.drain_once(budget).await {
+                Ok(report) => tracing::info!(
+                    streams,
+                    delivered = report.delivered,
+                    dead_lettered = report.dead_lettered,
+                    empty = report.empty,
+                    "a nudge's pass"
+                ),
+                Err(error) => tracing::warn!(streams, %error, "a nudge's pass didn't run"),
+            }
+            return Ok(serde_json::to_value(BatchResponse::of(Vec::new()))?);
+        }
         if event.payload.get("Records").is_some() {
             let source: SqsEvent = serde_json::from_value(event.payload)?;
             return Ok::<Value, Error>(serde_json::to_value(take(consumer, source, prefix, budget).await?)?);

@@ -5,8 +5,10 @@
 //! | `EVENTLANE_QUEUE_URL_PREFIX` | URL of the queues up to the stream's name, region and account in it |
 //! | `EVENTLANE_BASE_PATH` | what a custom domain's mapping puts before the path, `/v1`; stages need no setting |
 //!
-//! Those of tokens: [`tokens`]. Those of web pages: [`pages`].
+//! Those of tokens: [`tokens`]; of web pages: [`pages`]; of consent, rate limit, nudge and metrics:
+//! [`gate`].
 
+pub(crate) mod gate;
 mod pages;
 mod tokens;
 
@@ -16,12 +18,14 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use eventlane_contracts::{Clock, Registry};
 use eventlane_ingest::{Cors, TokenVerifier};
+use gate::GateSettings;
 
 pub(crate) struct Settings {
     pub(crate) queue_url_prefix: String,
     pub(crate) base_path: Option<String>,
     pub(crate) tokens: TokenVerifier,
     pub(crate) cors: Option<Cors>,
+    pub(crate) gate: GateSettings,
 }
 
 impl Settings {
@@ -44,10 +48,11 @@ impl Settings {
         }
         let base_path = base_path(set, &mut faults);
         let cors = pages::read(set, &mut faults);
+        let gate = GateSettings::read(set, &mut faults);
         let tokens = tokens::read(set, registry, clock, &mut faults);
         match (queue_url_prefix, tokens) {
             (Some(queue_url_prefix), Some(tokens)) if faults.is_empty() => {
-                Ok(Self { queue_url_prefix, base_path, tokens, cors })
+                Ok(Self { queue_url_prefix, base_path, tokens, cors, gate })
             }
             _ => bail!("the settings are not sound:\n- {}", faults.join("\n- ")),
         }
@@ -101,6 +106,7 @@ mod tests {
     #[test]
     fn every_offender_is_named_at_once() {
         let text = told(&[
+            ("EVENTLANE_RATE_PER_MINUTE", "many"),
             ("EVENTLANE_LEEWAY_SECONDS", "soon"),
             ("EVENTLANE_JWKS_COOL_DOWN_SECONDS", "-1"),
             ("EVENTLANE_JWKS_TIMEOUT_MS", "20000"),
@@ -116,6 +122,7 @@ mod tests {
             "must be https",
             "3 bytes",
             "EVENTLANE_ALLOW_ANONYMOUS",
+            "EVENTLANE_RATE_PER_MINUTE",
             "issuer is not set",
             "audience is not set",
         ] {

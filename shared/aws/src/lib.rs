@@ -1,5 +1,5 @@
-//! Eventlane on AWS: the queue seam over SQS, the archive and the ledger in DynamoDB. The only crate that knows
-//! the SDKs.
+//! Eventlane on AWS: the queue seam over SQS; archive, ledger and consent gate in DynamoDB. The only
+//! crate that knows the SDKs.
 //!
 //! # Guarantees
 //! - A message counts as enqueued, and a receipt as settled, only when SQS listed that very entry as
@@ -7,6 +7,9 @@
 //! - Every call ends: [`sdk_config`] sets deadlines below a function's, and a receive's is its wait
 //!   and 5 s. A quiet long poll is an empty receive, not a fault.
 //! - Nothing is asked at start, and no queue or table is ever created.
+//! - A connection that died while a function was frozen costs a call a retry, never its outcome.
+//! - Consent is read when it is asked for, from what is written by then; what can't be read is neither
+//!   a yes nor a no.
 //! - The archive keeps the first of two events with one key; the second changes nothing.
 //! - Errors carry code words, never what is in a message.
 //!
@@ -47,5 +50,5 @@ mod sqs;
 mod tests;
 
 pub use config::{Timeouts, sdk_config};
-pub use dynamo::{DynamoArchive, DynamoLedger};
-pub use sqs::{SqsQueue, UrlPrefixError};
+pub use dynamo::{ConsentDefault, DynamoArchive, DynamoConsent, DynamoLedger};
+pub use sqs::{NudgeUrlError, SqsNudge, SqsQueue, UrlPrefixError};

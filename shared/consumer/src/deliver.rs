@@ -4,8 +4,9 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use eventlane_contracts::{MESSAGE_VERSION, MessageBody};
-use eventlane_queue::Delivery;
+use eventlane_queue::{Delivery, Traceparent};
 use futures::FutureExt;
+use tracing::Instrument;
 
 use crate::consumer::Core;
 use crate::halt::Halt;
@@ -45,7 +46,21 @@ pub(crate) struct Attempt<'a> {
 }
 
 impl Core {
+    /// Delivers under the trace of the request that brought the events, so that every line, a handler's
+    /// too, names it. What a queue says is judged anew: others may write to it.
     pub(crate) async fn deliver(
+        &self,
+        delivery: Delivery,
+        handler: &dyn Handler,
+        leases: &Leases<'_>,
+        halt: &Halt,
+    ) -> Outcome {
+        let trace = delivery.attributes.traceparent.as_deref().and_then(Traceparent::parse);
+        let span = tracing::error_span!("delivery", trace = trace.as_ref().map(Traceparent::trace_id));
+        self.deliver_traced(delivery, handler, leases, halt).instrument(span).await
+    }
+
+    async fn deliver_traced(
         &self,
         delivery: Delivery,
         handler: &dyn Handler,

@@ -23,6 +23,15 @@ impl ClaimPath {
     pub fn segments(&self) -> &[String] {
         &self.0
     }
+
+    /// The claim as the text that an event would be stamped with.
+    ///
+    /// # Errors
+    /// What is the matter with it, in a word or two: absent, null, an object, an array, blank, longer
+    /// than 512 bytes.
+    pub fn text(&self, claims: &Map<String, Value>) -> Result<String, &'static str> {
+        claim_text(claims, self)
+    }
 }
 
 impl fmt::Display for ClaimPath {

@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, Response, StatusCode};
 use eventlane_contracts::wire::{self, Ack, Answer};
 
 use crate::Fault;
-use crate::event::{Event, State, Verdict};
+use crate::event::{Event, State, Verdict, tag};
 
 /// As the lane's first server answered; clients compare it literally.
 const JSON: HeaderValue = HeaderValue::from_static("application/json;charset=utf-8");
@@ -23,7 +23,7 @@ fn ack(event: Event<'_>) -> Ack<'_> {
     let verdict = match event.state {
         State::Judged(verdict) => verdict,
         // Every stage left it open: that must not happen, and if it does, nobody loses an event.
-        State::Parsed | State::Stamped(_) => Verdict::deferred("internal"),
+        State::Parsed | State::Stamped(_) => Verdict::deferred(tag::INTERNAL, "internal"),
     };
     Ack { event_id: event.envelope.event_id, status: verdict.status, reason: verdict.reason.map(Into::into) }
 }
@@ -46,6 +46,9 @@ pub(crate) fn fault(fault: &Fault) -> Response<Body> {
         }
         Fault::Unavailable => {
             response.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
+        }
+        Fault::TooManyRequests { retry_after } => {
+            response.headers_mut().insert(RETRY_AFTER, retry_after.as_secs().into());
         }
         _ => {}
     }

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use eventlane_contracts::StreamName;
-use eventlane_queue::{EventOutcome, Producer, StreamEvents, enqueue_streams};
+use eventlane_queue::{EventOutcome, Producer, StreamEvents, enqueue_streams_by};
+use tokio::time::Instant;
 
 use crate::Fault;
-use crate::event::{Event, State, Verdict};
+use crate::event::{Event, State, Verdict, tag};
+use crate::watch::Seen;
 
-/// Enqueues every stamped event and gives it its verdict.
+/// Enqueues every stamped event and gives it its verdict, in the time there is; returns the streams that have
+/// something now. Nothing goes on after it.
 ///
 /// # Errors
 /// [`Fault::Unavailable`] when something was tried and every queue failed for a cause of the whole
@@ -16,8 +19,8 @@ use crate::event::{Event, State, Verdict};
 pub(crate) async fn enqueue_all(
     events: &mut [Event<'_>],
     producer: &dyn Producer,
-    traceparent: Option<&str>,
-) -> Result<(), Fault> {
+    seen: &Seen,
+) -> Result<Vec<StreamName>, Fault> {
     let mut by_stream: BTreeMap<&str, (StreamEvents, Vec<usize>)> = BTreeMap::new();
     for (index, event) in events.iter().enumerate() {
         if let State::Stamped(stamped) = &event.state {
@@ -31,19 +34,25 @@ pub(crate) async fn enqueue_all(
     }
     let (batches, indexes): (Vec<_>, Vec<_>) = by_stream.into_values().unzip();
     if batches.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let report = enqueue_streams(producer, &batches, traceparent).await;
+    let traceparent = seen.trace.as_ref().map(ToString::to_string);
+    let begun = Instant::now();
+    let report = enqueue_streams_by(producer, &batches, traceparent.as_deref(), seen.answer_by).await;
+    let _ = seen.enqueue_took.set(begun.elapsed());
     for (batch, outcomes) in batches.iter().zip(&report.streams) {
         warn_of_trouble(&batch.stream, outcomes);
     }
     if report.is_unavailable() {
         return Err(Fault::Unavailable);
     }
-    for (index, outcome) in indexes.into_iter().flatten().zip(report.streams.into_iter().flatten()) {
-        events[index].state = State::Judged(verdict(&outcome));
+    let has_something = |outcomes: &Vec<EventOutcome>| outcomes.contains(&EventOutcome::Queued);
+    let filled = batches.into_iter().zip(&report.streams).filter(|(_, outcomes)| has_something(outcomes));
+    let filled = filled.map(|(batch, _)| batch.stream).collect();
+    for (index, outcome) in indexes.into_iter().flatten().zip(report.streams.iter().flatten()) {
+        events[index].judge(verdict(outcome));
     }
-    Ok(())
+    Ok(filled)
 }
 
 /// One line a stream and request: a queue that nobody can use would show nowhere else.
@@ -51,7 +60,7 @@ fn warn_of_trouble(stream: &StreamName, outcomes: &[EventOutcome]) {
     let trouble = |outcome: &EventOutcome| match outcome {
         EventOutcome::Queued => None,
         EventOutcome::NotQueued(error) => Some(error.tag()),
-        EventOutcome::Unsendable => Some("unsendable"),
+        EventOutcome::Unsendable => Some(tag::UNSENDABLE),
     };
     let events = outcomes.iter().filter(|outcome| trouble(outcome).is_some()).count();
     if let Some(tag) = outcomes.iter().find_map(trouble) {
@@ -62,7 +71,9 @@ fn warn_of_trouble(stream: &StreamName, outcomes: &[EventOutcome]) {
 fn verdict(outcome: &EventOutcome) -> Verdict {
     match outcome {
         EventOutcome::Queued => Verdict::acked(),
-        EventOutcome::NotQueued(error) => Verdict::deferred(&error.to_string()),
-        EventOutcome::Unsendable => Verdict::rejected("the queue refuses this event's contents"),
+        EventOutcome::NotQueued(error) => Verdict::deferred(error.tag(), &error.to_string()),
+        EventOutcome::Unsendable => {
+            Verdict::rejected(tag::UNSENDABLE, "the queue refuses this event's contents")
+        }
     }
 }

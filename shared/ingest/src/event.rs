@@ -24,6 +24,24 @@ pub(crate) enum State<'a> {
     Judged(Verdict),
 }
 
+impl Event<'_> {
+    /// Gives it its verdict.
+    pub(crate) fn judge(&mut self, verdict: Verdict) {
+        self.state = State::Judged(verdict);
+    }
+}
+
+/// What a verdict was given for, as one of few words: metrics are counted by them.
+pub(crate) mod tag {
+    pub(crate) const ACKED: &str = "acked";
+    pub(crate) const UNKNOWN_STREAM: &str = "unknown_stream";
+    pub(crate) const OCCURRED_AT: &str = "occurred_at";
+    pub(crate) const IDENTITY: &str = "identity";
+    pub(crate) const GATE: &str = "gate";
+    pub(crate) const UNSENDABLE: &str = "unsendable";
+    pub(crate) const INTERNAL: &str = "internal";
+}
+
 /// An event that may be enqueued.
 pub(crate) struct Stamped<'a> {
     pub(crate) stream: &'a Stream,
@@ -42,27 +60,29 @@ impl Stamped<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) status: Status,
+    /// One of few words, see [`tag`]; a payload's fault and a queue's have their own.
+    pub(crate) tag: &'static str,
     pub(crate) reason: Option<String>,
 }
 
 impl Verdict {
     pub(crate) fn acked() -> Self {
-        Self { status: Status::Acked, reason: None }
+        Self { status: Status::Acked, tag: tag::ACKED, reason: None }
     }
 
     pub(crate) fn refused(reason: &str) -> Self {
-        Self::because(Status::Refused, reason)
+        Self::because(Status::Refused, tag::GATE, reason)
     }
 
-    pub(crate) fn rejected(reason: &str) -> Self {
-        Self::because(Status::Rejected, reason)
+    pub(crate) fn rejected(tag: &'static str, reason: &str) -> Self {
+        Self::because(Status::Rejected, tag, reason)
     }
 
-    pub(crate) fn deferred(reason: &str) -> Self {
-        Self::because(Status::Deferred, reason)
+    pub(crate) fn deferred(tag: &'static str, reason: &str) -> Self {
+        Self::because(Status::Deferred, tag, reason)
     }
 
-    fn because(status: Status, reason: &str) -> Self {
-        Self { status, reason: Some(cut(reason, REASON_BYTES).to_owned()) }
+    fn because(status: Status, tag: &'static str, reason: &str) -> Self {
+        Self { status, tag, reason: Some(cut(reason, REASON_BYTES).to_owned()) }
     }
 }

@@ -1,5 +1,7 @@
 //! Faults of a whole batch: every answer that is not 200.
 
+use std::time::Duration;
+
 use axum::http::StatusCode;
 use eventlane_contracts::limits::{BATCH_EVENTS, BODY_BYTES};
 use eventlane_contracts::wire::{EVENTS_PATH, FramingError};
@@ -23,6 +25,12 @@ pub enum Fault {
     KeysUnavailable {
         /// Seconds until the next try, at least 1.
         retry_after_seconds: u32,
+    },
+    /// More requests than this token's holder may send.
+    #[error("too many requests; try again in {} s", .retry_after.as_secs())]
+    TooManyRequests {
+        /// Until the next one, whole seconds, at least 1.
+        retry_after: Duration,
     },
     /// A content encoding other than `identity` and `gzip`.
     #[error("content encoding is not supported; send the body plain or as gzip")]
@@ -59,6 +67,7 @@ impl Fault {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
+            Self::TooManyRequests { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::Encoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::BodyTooLarge | Self::TooManyEvents(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Framing(_) => StatusCode::BAD_REQUEST,
@@ -76,6 +85,7 @@ impl Fault {
             Self::MethodNotAllowed(_) => "method_not_allowed",
             Self::Unauthorized(error) => error.tag(),
             Self::KeysUnavailable { .. } => "token_keys_unavailable",
+            Self::TooManyRequests { .. } => "too_many_requests",
             Self::Encoding => "encoding",
             Self::BodyTooLarge => "body_too_large",
             Self::TooManyEvents(_) => "too_many_events",
@@ -91,7 +101,12 @@ impl Fault {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Slow(_) | Self::KeysUnavailable { .. } | Self::Gate | Self::Unavailable | Self::Internal => true,
+            Self::TooManyRequests { .. }
+            | Self::Slow(_)
+            | Self::KeysUnavailable { .. }
+            | Self::Gate
+            | Self::Unavailable
+            | Self::Internal => true,
             Self::NotFound
             | Self::MethodNotAllowed(_)
             | Self::Unauthorized(_)

@@ -1,7 +1,7 @@
 //! The public door of the lane: `POST /api/events`, stage by stage.
 //!
 //! ```text
-//! request → auth → body → parse → check → gate → enqueue → answer
+//! watch → request → auth → rate limit → body → parse → check → gate → enqueue → nudge → answer
 //! ```
 //!
 //! # Guarantees
@@ -9,7 +9,8 @@
 //!   and identity is stamped from its claims alone.
 //! - Every envelope gets exactly one verdict, in request order. A stage never removes an event, it
 //!   gives it a verdict; trouble inside one event, a panic too, stays with that event.
-//! - `acked` means that the queue confirmed the message. Nothing goes on after the answer.
+//! - `acked` means that the queue confirmed the message. The answer is written in the time there is
+//!   ([`IngestOptions::answer_within`], or the host's deadline), and nothing goes on after it.
 //! - No payload, token or claim is logged or quoted.
 //!
 //! # Not guaranteed
@@ -19,7 +20,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use eventlane_contracts::{Registry, Stream, SystemClock};
-//! use eventlane_ingest::{AdmitAll, Ingest, TokenSettings, router};
+//! use eventlane_ingest::{AdmitAll, Ingest, IngestOptions, TokenSettings, router};
 //! use eventlane_queue::EmbeddedQueue;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -40,12 +41,14 @@
 //!     producer: Arc::new(queue),
 //!     gate: Arc::new(AdmitAll),
 //!     tokens,
+//!     options: IngestOptions::default(),
 //! }));
 //! # drop(app);
 //! # Ok(())
 //! # }
 //! ```
 
+mod all_of;
 mod answer;
 mod auth;
 mod body;
@@ -55,17 +58,26 @@ mod enqueue;
 mod event;
 mod fault;
 mod gate;
+mod nudge;
 mod openapi;
+mod options;
 mod parse;
+mod rate_limit;
 mod request;
 #[cfg(test)]
 mod tests;
 mod token;
+mod trace;
+mod watch;
 
+pub use all_of::AllOf;
 pub use cors::{Cors, CorsSettings, CorsSettingsError};
 pub use fault::Fault;
-pub use gate::{Admission, AdmitAll, Gate, GateError, GatedEvent};
+pub use gate::{Admission, AdmitAll, Gate, GateError, GatedEvent, JudgedBy};
+pub use nudge::Nudges;
 pub use openapi::{openapi, with_openapi};
+pub use options::{IngestOptions, RequestContext};
+pub use rate_limit::{RateLimit, RateLimitError, RateLimitSettings};
 pub use request::{Ingest, router};
 #[doc(hidden)]
 pub use token::fuzz;
@@ -73,3 +85,4 @@ pub use token::{
     Claims, JWKS_COOL_DOWN_SECONDS, JWKS_MAX_AGE_SECONDS, JWKS_TIMEOUT, LEEWAY_SECONDS, TokenError,
     TokenSettings, TokenSettingsError, TokenVerifier,
 };
+pub use watch::{Observer, RequestReport, UNKNOWN_STREAM, VerdictCount};

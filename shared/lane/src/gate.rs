@@ -1,8 +1,19 @@
 //! The gate: the server's yes or no to a sound event. This one asks for consent.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use eventlane_ingest::{Admission, Claims, Gate, GateError, GatedEvent};
+use eventlane_ingest::{Admission, AllOf, Claims, Gate, GateError, GatedEvent, JudgedBy};
 use serde_json::Value;
+
+/// The lane's gate: the token's own word first, then the consent store's where one is configured.
+#[must_use]
+pub fn gate(store: Option<Arc<dyn Gate>>) -> Arc<dyn Gate> {
+    match store {
+        None => Arc::new(ConsentGate),
+        Some(store) => Arc::new(AllOf(vec![Arc::new(ConsentGate), store])),
+    }
+}
 
 /// Refuses events of streams that the token's holder declined: the claim
 /// `app_metadata.declined_streams`, a list of stream names.
@@ -11,6 +22,11 @@ pub struct ConsentGate;
 
 #[async_trait]
 impl Gate for ConsentGate {
+    // Token and stream are all it looks at.
+    fn judged_by(&self) -> JudgedBy {
+        JudgedBy::Stream
+    }
+
     async fn admit(&self, claims: &Claims, event: &GatedEvent<'_>) -> Result<Admission, GateError> {
         let declined = declined(claims).ok_or_else(|| {
             // Consent that can't be read is not consent, and not a refusal for good either.

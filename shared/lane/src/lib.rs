@@ -20,7 +20,7 @@ pub mod streams;
 mod tests;
 
 #[cfg(feature = "server")]
-pub use gate::ConsentGate;
+pub use gate::{ConsentGate, gate};
 #[cfg(feature = "server")]
 pub use handler::ArchiveHandler;
 pub use streams::registry;

@@ -1,12 +1,15 @@
 //! Enqueue: the split streams of one request, each event answered from what its queue confirmed.
 //!
 //! A queue can't enqueue across streams atomically, so the lane is honest per event. Streams go
-//! side by side: one that fails leaves the others alone.
+//! side by side: one that fails, hangs or panics leaves the others alone.
 
 use std::ops::Range;
+use std::panic::AssertUnwindSafe;
 
 use eventlane_contracts::{StreamName, body_text};
+use futures::FutureExt;
 use futures::future::join_all;
+use tokio::time::Instant;
 
 use crate::{Attributes, EnqueueError, Message, Producer, split};
 
@@ -57,26 +60,64 @@ pub async fn enqueue_streams(
     batches: &[StreamEvents],
     traceparent: Option<&str>,
 ) -> EnqueueReport {
-    let streams = join_all(batches.iter().map(|batch| enqueue_stream(producer, batch, traceparent))).await;
-    EnqueueReport { streams }
+    enqueue_each(producer, batches, traceparent, None).await
+}
+
+/// The same, over by `deadline`: what no queue confirmed until then is
+/// [unavailable](EnqueueError::Unavailable), and what was confirmed stays so.
+///
+/// # Cancel safety
+/// Not cancel safe: a dropped call may have enqueued some messages.
+pub async fn enqueue_streams_by(
+    producer: &dyn Producer,
+    batches: &[StreamEvents],
+    traceparent: Option<&str>,
+    deadline: Instant,
+) -> EnqueueReport {
+    enqueue_each(producer, batches, traceparent, Some(deadline)).await
+}
+
+async fn enqueue_each(
+    producer: &dyn Producer,
+    batches: &[StreamEvents],
+    traceparent: Option<&str>,
+    deadline: Option<Instant>,
+) -> EnqueueReport {
+    let streams = batches.iter().map(async |batch| {
+        let mut outcomes = vec![EventOutcome::NotQueued(EnqueueError::out_of_time()); batch.events.len()];
+        let enqueued = enqueue_stream(producer, batch, traceparent, deadline, &mut outcomes);
+        // What its queue had confirmed before a panic stays confirmed.
+        if AssertUnwindSafe(enqueued).catch_unwind().await.is_err() {
+            let open = outcomes.iter_mut().filter(|outcome| **outcome != EventOutcome::Queued);
+            open.for_each(|outcome| {
+                *outcome = EventOutcome::NotQueued(EnqueueError::Unconfirmed("internal".to_owned()));
+            });
+        }
+        outcomes
+    });
+    EnqueueReport { streams: join_all(streams).await }
 }
 
 async fn enqueue_stream(
     producer: &dyn Producer,
     batch: &StreamEvents,
     traceparent: Option<&str>,
-) -> Vec<EventOutcome> {
-    let mut outcomes = vec![EventOutcome::Unsendable; batch.events.len()];
+    deadline: Option<Instant>,
+    outcomes: &mut [EventOutcome],
+) {
     let sizes: Vec<usize> = batch.events.iter().map(String::len).collect();
     let mut ranges = split(&batch.stream, &sizes);
     // A message refused for its contents is halved, level by level, until the one event stands
-    // alone: at most ten levels for a full batch.
-    while !ranges.is_empty() {
+    // alone: at most ten levels for a full batch. Past the deadline nothing more is begun.
+    while !ranges.is_empty() && deadline.is_none_or(|deadline| Instant::now() < deadline) {
         let messages: Vec<Message> = ranges
             .iter()
             .map(|range| message(&batch.stream, &batch.events[range.clone()], traceparent))
             .collect();
-        let confirmed = producer.enqueue(&batch.stream, &messages).await;
+        let confirmed = match deadline {
+            Some(deadline) => producer.enqueue_by(&batch.stream, &messages, deadline).await,
+            None => producer.enqueue(&batch.stream, &messages).await,
+        };
         let mut refused = Vec::new();
         for (index, range) in ranges.into_iter().enumerate() {
             match confirmed.get(index) {
@@ -94,7 +135,6 @@ async fn enqueue_stream(
         }
         ranges = refused;
     }
-    outcomes
 }
 
 fn halves(range: Range<usize>) -> [Range<usize>; 2] {
@@ -230,5 +270,53 @@ mod tests {
         }
         let report = enqueue_streams(&Silent, &[batch("a", ["1".into()])], None).await;
         assert!(matches!(report.streams[0][0], EventOutcome::NotQueued(EnqueueError::Unconfirmed(_))));
+    }
+
+    /// Answers for the first call at once and for no other.
+    struct Once(Mutex<bool>);
+
+    #[async_trait]
+    impl Producer for Once {
+        async fn enqueue(&self, stream: &StreamName, messages: &[Message]) -> Vec<Result<(), EnqueueError>> {
+            assert_ne!(stream.as_str(), "panics", "as told");
+            if std::mem::replace(&mut *self.0.lock().unwrap(), true) {
+                std::future::pending::<()>().await;
+            }
+            messages
+                .iter()
+                .map(
+                    |message| {
+                        if message.body.contains("bad") { Err(EnqueueError::Contents) } else { Ok(()) }
+                    },
+                )
+                .collect()
+        }
+    }
+
+    // I36, I39
+    #[tokio::test(start_paused = true)]
+    async fn past_the_deadline_what_is_confirmed_stays_and_the_rest_is_unavailable() {
+        // A message that fills the first, and in the second one event that has to be singled out.
+        let large = format!("\"{}\"", "x".repeat(700_000));
+        let batches = [batch("a", [large, format!("\"bad{}\"", "x".repeat(500_000)), "1".into()])];
+        let producer = Once(Mutex::default());
+        let deadline = Instant::now() + std::time::Duration::from_secs(5);
+        let report = enqueue_streams_by(&producer, &batches, None, deadline).await;
+        let late = || EventOutcome::NotQueued(EnqueueError::out_of_time());
+        assert_eq!(report.streams[0], [EventOutcome::Queued, late(), late()]);
+        assert_eq!(Instant::now(), deadline);
+        assert!(!report.is_unavailable(), "something is queued");
+        assert!(enqueue_streams_by(&producer, &batches, None, deadline).await.is_unavailable());
+    }
+
+    #[tokio::test]
+    async fn a_panic_of_the_backend_is_its_streams_alone() {
+        let batches = [batch("panics", ["1".into()]), batch("a", ["1".into()])];
+        let report = enqueue_streams(&Once(Mutex::default()), &batches, None).await;
+        assert_eq!(
+            report.streams[0],
+            [EventOutcome::NotQueued(EnqueueError::Unconfirmed("internal".into()))]
+        );
+        assert_eq!(report.streams[1], [EventOutcome::Queued]);
     }
 }

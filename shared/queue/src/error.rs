@@ -21,6 +21,12 @@ pub enum EnqueueError {
 }
 
 impl EnqueueError {
+    /// The service hadn't answered when the caller had to.
+    #[must_use]
+    pub fn out_of_time() -> Self {
+        Self::Unavailable("deadline".to_owned())
+    }
+
     /// A stable word for metrics, logs and reasons.
     #[must_use]
     pub fn tag(&self) -> &'static str {

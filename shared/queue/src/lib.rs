@@ -39,17 +39,21 @@ mod delivery;
 mod embedded;
 mod enqueue;
 mod error;
+mod nudge;
 mod seam;
 mod split;
 #[cfg(test)]
 mod tests;
+mod traceparent;
 
 pub use attributes::{Attribute, Attributes, Message};
 pub use counts::QueueCounts;
 pub use dead_letter::{Choice, DeadLetter, DeadLetterPage, Discarded, Redrive, Requeued};
 pub use delivery::{Delivery, Lease, Receipt, Unsettled};
 pub use embedded::EmbeddedQueue;
-pub use enqueue::{EnqueueReport, EventOutcome, StreamEvents, enqueue_streams};
+pub use enqueue::{EnqueueReport, EventOutcome, StreamEvents, enqueue_streams, enqueue_streams_by};
 pub use error::{EnqueueError, OpenError, QueueError};
+pub use nudge::{Nudge, NudgeError, nudge_text};
 pub use seam::{Consumer, Producer};
 pub use split::split;
+pub use traceparent::Traceparent;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use eventlane_contracts::StreamName;
+use tokio::time::Instant;
 
 use crate::{
     Choice, DeadLetterPage, Delivery, Discarded, EnqueueError, Lease, Message, QueueCounts, QueueError,
@@ -19,6 +20,21 @@ pub trait Producer: Send + Sync {
     /// # Cancel safety
     /// Not cancel safe: a dropped call may have enqueued some messages.
     async fn enqueue(&self, stream: &StreamName, messages: &[Message]) -> Vec<Result<(), EnqueueError>>;
+
+    /// The same, over by `deadline`. What was confirmed until then stays confirmed; the rest counts as
+    /// [unavailable](EnqueueError::Unavailable), though some of it may be queued.
+    ///
+    /// A backend that makes several calls answers for each; without an answer of its own the whole
+    /// enqueue is one.
+    async fn enqueue_by(
+        &self,
+        stream: &StreamName,
+        messages: &[Message],
+        deadline: Instant,
+    ) -> Vec<Result<(), EnqueueError>> {
+        let enqueued = tokio::time::timeout_at(deadline, self.enqueue(stream, messages)).await;
+        enqueued.unwrap_or_else(|_| vec![Err(EnqueueError::out_of_time()); messages.len()])
+    }
 }
 
 /// Takes messages from streams' queues and settles them.

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::thread::{self, JoinHandle};
 
@@ -82,12 +82,20 @@ fn serve(listener: TcpListener, router: Router, stopped: oneshot::Receiver<()>) 
 #[derive(Debug, Clone, Default)]
 pub struct Connection {
     reset: Arc<AtomicBool>,
+    /// One more than the age it was first seen in; 0 before.
+    born: Arc<AtomicU64>,
 }
 
 impl Connection {
     /// Answers with a TCP reset instead of what the handler returns.
     pub fn reset(&self) {
         self.reset.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether an earlier request of an earlier age came on it.
+    pub(crate) fn is_older_than(&self, age: u64) -> bool {
+        let born = self.born.compare_exchange(0, age + 1, Ordering::SeqCst, Ordering::SeqCst);
+        born.is_err_and(|born| born < age + 1)
     }
 }
 

@@ -9,7 +9,7 @@ use axum::routing::post;
 use axum::{Router, body};
 use eventlane_contracts::wire::EVENTS_PATH;
 use eventlane_contracts::{StreamName, SystemClock};
-use eventlane_ingest::{AdmitAll, Ingest, TokenSettings, TokenVerifier, router};
+use eventlane_ingest::{AdmitAll, Ingest, IngestOptions, TokenSettings, TokenVerifier, router};
 use eventlane_queue::{EnqueueError, Message, Producer};
 use eventlane_testkit::envelopes::{Event, batch};
 use eventlane_testkit::tokens;
@@ -44,6 +44,7 @@ pub(crate) fn door() -> anyhow::Result<Router> {
         producer: Arc::new(Nowhere),
         gate: Arc::new(AdmitAll),
         tokens: verifier()?,
+        options: IngestOptions::default(),
     })))
 }
 

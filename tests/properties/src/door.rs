@@ -7,7 +7,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request};
 use eventlane_contracts::{MessageBody, Registry, Stream, StreamName, text};
-use eventlane_ingest::{AdmitAll, Ingest, TokenSettings, router};
+use eventlane_ingest::{AdmitAll, Ingest, IngestOptions, TokenSettings, router};
 use eventlane_queue::{EnqueueError, Message, Producer};
 use eventlane_testkit::{ManualClock, tokens};
 use serde_json::json;
@@ -81,6 +81,7 @@ impl Door {
             producer: Arc::clone(&taken) as Arc<dyn Producer>,
             gate: Arc::new(AdmitAll),
             tokens: settings.verifier(registry(), Arc::new(ManualClock::default())).expect("sound keys"),
+            options: IngestOptions::default(),
         }));
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime can be had");

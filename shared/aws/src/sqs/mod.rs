@@ -9,6 +9,7 @@ mod classify;
 mod copy;
 mod dead;
 mod discard;
+mod nudge;
 mod pack;
 mod receive;
 mod redrive;
@@ -29,7 +30,9 @@ use eventlane_queue::{
     Choice, Consumer, DeadLetterPage, Delivery, Discarded, EnqueueError, Lease, Message, Producer,
     QueueCounts, QueueError, Receipt, Redrive, Requeued, Unsettled,
 };
+use tokio::time::Instant;
 
+pub use nudge::{NudgeUrlError, SqsNudge};
 pub use urls::UrlPrefixError;
 
 use urls::QueueUrls;
@@ -84,7 +87,16 @@ impl SqsQueue {
 #[async_trait]
 impl Producer for SqsQueue {
     async fn enqueue(&self, stream: &StreamName, messages: &[Message]) -> Vec<Result<(), EnqueueError>> {
-        send::enqueue(self, stream, messages).await
+        send::enqueue(self, stream, messages, None).await
+    }
+
+    async fn enqueue_by(
+        &self,
+        stream: &StreamName,
+        messages: &[Message],
+        deadline: Instant,
+    ) -> Vec<Result<(), EnqueueError>> {
+        send::enqueue(self, stream, messages, Some(deadline)).await
     }
 }
 

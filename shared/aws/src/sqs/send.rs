@@ -1,6 +1,7 @@
 //! Enqueue: messages into calls, one outcome a message from what the queue confirmed.
 //!
-//! Calls of one stream go side by side, and one that fails leaves the others' results alone.
+//! Calls of one stream go side by side, and one that fails, or isn't answered by the deadline, leaves
+//! the others' results alone.
 
 use std::collections::HashMap;
 
@@ -9,6 +10,7 @@ use eventlane_contracts::StreamName;
 use eventlane_queue::{EnqueueError, Message};
 use futures::StreamExt;
 use futures::stream;
+use tokio::time::{Instant, timeout_at};
 
 use super::answer::{entry_id, outcomes};
 use super::classify::{Fault, Kind};
@@ -20,6 +22,7 @@ pub(super) async fn enqueue(
     queue: &SqsQueue,
     stream: &StreamName,
     messages: &[Message],
+    deadline: Option<Instant>,
 ) -> Vec<Result<(), EnqueueError>> {
     let url = queue.urls.main(stream);
     // Judged here, since one bad message can cost a whole call: its neighbours never meet it.
@@ -34,7 +37,7 @@ pub(super) async fn enqueue(
         .map(|range| {
             let (url, indices) = (url.as_str(), &sendable[range]);
             let entries: Vec<&Message> = indices.iter().map(|&index| &messages[index]).collect();
-            async move { (indices, send_or_single_out(queue, url, &entries).await) }
+            async move { (indices, send_or_single_out(queue, url, &entries, deadline).await) }
         })
         .collect();
     let answers: Vec<_> = stream::iter(calls).buffer_unordered(CALLS_AT_ONCE).collect().await;
@@ -47,19 +50,39 @@ pub(super) async fn enqueue(
 }
 
 /// Sends one call; when it is refused as a whole for what is in it, each message by itself.
-async fn send_or_single_out(queue: &SqsQueue, url: &str, messages: &[&Message]) -> Vec<Result<(), Fault>> {
-    match send(queue, url, messages).await {
+async fn send_or_single_out(
+    queue: &SqsQueue,
+    url: &str,
+    messages: &[&Message],
+    deadline: Option<Instant>,
+) -> Vec<Result<(), Fault>> {
+    match send_by(queue, url, messages, deadline).await {
         Ok(outcomes) => outcomes,
         Err(fault) if matches!(fault.kind, Kind::Contents | Kind::Size) && messages.len() > 1 => {
             let mut outcomes = Vec::with_capacity(messages.len());
             for message in messages {
-                let alone = send(queue, url, &[message]).await;
+                let alone = send_by(queue, url, &[message], deadline).await;
                 outcomes.push(alone.and_then(|mut one| one.remove(0)));
             }
             outcomes
         }
         Err(fault) => vec![Err(fault); messages.len()],
     }
+}
+
+/// One call that is over by the deadline; past it none is begun.
+async fn send_by(
+    queue: &SqsQueue,
+    url: &str,
+    messages: &[&Message],
+    deadline: Option<Instant>,
+) -> Result<Vec<Result<(), Fault>>, Fault> {
+    let Some(deadline) = deadline else { return send(queue, url, messages).await };
+    let late = || Fault::new(Kind::Service, "deadline");
+    if Instant::now() >= deadline {
+        return Err(late());
+    }
+    timeout_at(deadline, send(queue, url, messages)).await.unwrap_or_else(|_| Err(late()))
 }
 
 /// One call: one outcome a message, or the whole call's fault.

@@ -18,6 +18,7 @@ fn error(status: u16, code: &str) -> Fault {
     Fault::Error { status, code: code.to_owned(), sender_fault: status < 500 }
 }
 
+/// I35
 #[tokio::test]
 async fn only_listed_as_successful_is_enqueued() {
     let bench = bench();
@@ -99,6 +100,7 @@ async fn a_call_refused_for_its_contents_or_size_is_sent_one_by_one() {
     }
 }
 
+/// I39
 #[tokio::test]
 async fn a_silent_service_is_unavailable_within_the_deadline() {
     let timeouts = Timeouts {
@@ -131,6 +133,7 @@ async fn a_moments_fault_is_passed_over_by_the_sdk() {
     }
 }
 
+/// I36
 #[tokio::test]
 async fn one_calls_fault_leaves_the_other_calls_results() {
     let bench = bench();
@@ -142,6 +145,7 @@ async fn one_calls_fault_leaves_the_other_calls_results() {
     assert_eq!(bench.sqs.messages("lane-a").len(), enqueued);
 }
 
+/// I37
 #[tokio::test]
 async fn one_streams_fault_leaves_the_other_streams_alone() {
     let bench = bench();
@@ -154,6 +158,38 @@ async fn one_streams_fault_leaves_the_other_streams_alone() {
     assert_eq!(report.streams[2], [EventOutcome::Queued]);
     assert!(!report.is_unavailable());
     assert!(enqueue_streams(&bench.queue, &batches[..1], None).await.is_unavailable());
+}
+
+/// More connections than a call has attempts died while the function was frozen.
+#[tokio::test]
+async fn connections_that_died_in_a_freeze_cost_retries_and_no_outcome() {
+    let bench = bench_with(Timeouts::default(), 3);
+    let many: Vec<Message> = (0..40).map(|n| Message::new(n.to_string())).collect();
+    let both =
+        futures::future::join(bench.queue.enqueue(&bench.a, &many), bench.queue.enqueue(&bench.b, &many));
+    both.await;
+    for _ in 0..3 {
+        let died = bench.sqs.kill_connections();
+        assert_eq!(bench.queue.enqueue(&bench.a, &messages(["x"])).await, [Ok(())]);
+        assert!((1..=2).contains(&died.fired()), "{} of them were kept", died.fired());
+    }
+}
+
+/// I39, I36: what was confirmed by the deadline stays, what hangs or wasn't begun is unavailable.
+#[tokio::test]
+async fn past_the_deadline_calls_in_hand_keep_their_results() {
+    let bench = bench();
+    let fired = bench.sqs.fault("lane-a", SEND, 1, Fault::Hang);
+    let many: Vec<Message> = (0..20).map(|n| Message::new(n.to_string())).collect();
+    let deadline = tokio::time::Instant::now() + Duration::from_millis(500);
+    let outcomes = bench.queue.enqueue_by(&bench.a, &many, deadline).await;
+    let late = unavailable("deadline");
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 10);
+    assert_eq!(outcomes.iter().filter(|outcome| **outcome == late).count(), 10);
+    assert_eq!((fired.fired(), bench.sqs.messages("lane-a").len()), (1, 10));
+    let calls = bench.sqs.calls().len();
+    assert_eq!(bench.queue.enqueue_by(&bench.a, &many[..1], deadline).await, [late]);
+    assert_eq!(bench.sqs.calls().len(), calls, "past it nothing is begun, and nothing went on");
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@ async fn a_call_carries_ten_messages_and_no_more() {
     assert!(calls.iter().all(|call| call.entries[0].attributes["v"].string_value.as_deref() == Some("1")));
 }
 
+/// I38
 #[tokio::test]
 async fn a_calls_total_counts_attributes_too() {
     let bench = bench();
@@ -37,6 +38,7 @@ async fn a_calls_total_counts_attributes_too() {
     assert_eq!(entries(&bench.sqs.calls_of(Action::SendMessageBatch, "lane-b")), [1, 1, 2]);
 }
 
+/// I15, I38: characters, and a body of 1 MiB less 10 bytes with an attribute of more.
 #[tokio::test]
 async fn what_can_never_pass_is_refused_before_the_call() {
     let bench = bench();

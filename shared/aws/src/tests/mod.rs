@@ -2,15 +2,19 @@
 
 mod archive_faults;
 mod archive_ministack;
+mod cases;
 mod conformance_localstack;
 mod conformance_ministack;
 mod conformance_scripted;
+mod consent;
+mod consent_ministack;
 mod dead_letters;
 mod emulated_queues;
 mod endpoints;
 mod enqueue_faults;
 mod enqueue_limits;
 mod ledger_ministack;
+mod nudge;
 mod receive_and_settle;
 
 use std::sync::Arc;
@@ -36,6 +40,7 @@ fn config(endpoint: &str, timeouts: Timeouts, attempts: u32) -> SdkConfig {
         .region(Region::new("us-east-1"))
         .credentials_provider(SharedCredentialsProvider::new(credentials))
         .endpoint_url(endpoint)
+        .http_client(crate::config::http_client())
         .timeout_config(timeouts.to_config())
         .retry_config(
             RetryConfig::standard()

@@ -11,7 +11,7 @@ fn settings(origins: &[&str]) -> CorsSettings {
     }
 }
 
-fn door_for(settings: &CorsSettings) -> Door {
+fn pages_door(settings: &CorsSettings) -> Door {
     let Door { router, queues } = door();
     Door { router: Cors::new(settings).unwrap().around(router), queues }
 }
@@ -43,7 +43,7 @@ async fn off_means_that_no_answer_speaks_of_origins() {
 
 #[tokio::test]
 async fn a_preflight_needs_no_token_and_reaches_no_stage() {
-    let door = door_for(&settings(&[APP, "http://localhost:3000"]));
+    let door = pages_door(&settings(&[APP, "http://localhost:3000"]));
     let answered = door.ask(preflight(APP)).await;
     assert_eq!(answered.status, 200);
     assert_eq!(header(&answered, "access-control-allow-origin"), Some(APP));
@@ -56,7 +56,7 @@ async fn a_preflight_needs_no_token_and_reaches_no_stage() {
 
 #[tokio::test]
 async fn verdicts_and_faults_are_readable_by_the_named_origins_alone() {
-    let door = door_for(&settings(&[APP]));
+    let door = pages_door(&settings(&[APP]));
     for (body, token, status) in [
         (batch(&[Event::new(1, "any_thing", "1")]), true, 200),
         ("{".into(), true, 400),
@@ -86,7 +86,7 @@ async fn every_origin_and_lists_of_ones_own_may_be_set() {
         max_age_seconds: Some(60),
         ..settings(&["*"])
     };
-    let answered = door_for(&own).ask(preflight("https://anyone.example")).await;
+    let answered = pages_door(&own).ask(preflight("https://anyone.example")).await;
     assert_eq!(header(&answered, "access-control-allow-origin"), Some("*"));
     assert_eq!(header(&answered, "access-control-allow-methods"), Some("POST"));
     assert_eq!(header(&answered, "access-control-allow-headers"), Some("authorization,x-app"));

@@ -83,7 +83,8 @@ async fn a_panic_outside_any_event_is_one_answer_and_the_door_stays_open() {
         registry: Arc::new(registry()),
         producer: Arc::new(Fragile),
         gate: Arc::new(AdmitAll),
-        tokens: settings.verifier(Arc::new(ManualClock::default())).unwrap(),
+        tokens: settings.verifier(&registry(), Arc::new(ManualClock::default())).unwrap(),
+        options: IngestOptions::default(),
     }));
     for _ in 0..2 {
         let answered = door.send(&[Event::new(1, "any_thing", "1")]).await;

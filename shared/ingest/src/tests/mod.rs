@@ -3,8 +3,13 @@
 mod cors;
 mod door;
 mod events;
+mod gate;
+mod logs;
+mod nudge;
 mod openapi;
 mod queues;
+mod rate_limit;
+mod report;
 mod tokens;
 mod wire;
 
@@ -25,8 +30,8 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use crate::{
-    Admission, AdmitAll, Claims, Cors, CorsSettings, Gate, GateError, GatedEvent, Ingest, TokenSettings,
-    TokenVerifier, router,
+    Admission, AdmitAll, Claims, Cors, CorsSettings, Gate, GateError, GatedEvent, Ingest, IngestOptions,
+    TokenSettings, TokenVerifier, router,
 };
 
 /// Takes or refuses messages as a stream's name says, and keeps what it took.
@@ -116,20 +121,34 @@ fn door() -> Door {
 }
 
 fn door_with(queues: Queues, gate: Arc<dyn Gate>, registry: Registry) -> Door {
-    let settings = TokenSettings { hs256_secret: Some(HS256_SECRET.into()), ..TokenSettings::default() };
-    let tokens = settings.verifier(&registry, Arc::new(ManualClock::default())).unwrap();
-    door_for(tokens, queues, gate, registry)
+    door_of(queues, gate, registry, IngestOptions::default())
 }
 
-fn door_for(tokens: TokenVerifier, queues: Queues, gate: Arc<dyn Gate>, registry: Registry) -> Door {
+fn door_of(queues: Queues, gate: Arc<dyn Gate>, registry: Registry, options: IngestOptions) -> Door {
+    let settings = TokenSettings { hs256_secret: Some(HS256_SECRET.into()), ..TokenSettings::default() };
+    let tokens = settings.verifier(&registry, Arc::new(ManualClock::default())).unwrap();
+    door_for(tokens, queues, gate, registry, options)
+}
+
+fn door_for(
+    tokens: TokenVerifier,
+    queues: Queues,
+    gate: Arc<dyn Gate>,
+    registry: Registry,
+    options: IngestOptions,
+) -> Door {
     let queues = Arc::new(queues);
     let producer = Arc::clone(&queues) as Arc<dyn Producer>;
-    let ingest = Ingest { registry: Arc::new(registry), producer, gate, tokens };
+    let ingest = Ingest { registry: Arc::new(registry), producer, gate, tokens, options };
     Door { router: router(Arc::new(ingest)), queues }
 }
 
 fn token() -> String {
-    hs256(&json!({"sub": "user-1", "exp": FAR_EXPIRY}))
+    token_of("user-1")
+}
+
+fn token_of(sub: &str) -> String {
+    hs256(&json!({"sub": sub, "exp": FAR_EXPIRY}))
 }
 
 fn request(body: impl Into<Body>) -> Request<Body> {

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use axum::http::StatusCode;
 use eventlane_contracts::limits::{BATCH_EVENTS, REASON_BYTES};
 
 use super::*;
@@ -34,6 +33,8 @@ fn every_status_a_fault_has_is_described_with_its_headers() {
         Fault::Slow(30),
         Fault::Gate,
         Fault::Unavailable,
+        Fault::KeysUnavailable { retry_after_seconds: 30 },
+        Fault::TooManyRequests { retry_after: std::time::Duration::from_secs(1) },
         Fault::Internal,
     ];
     for fault in faults {
@@ -59,7 +60,6 @@ fn every_status_a_fault_has_is_described_with_its_headers() {
         responses["200"]["content"]["application/json"]["schema"]["$ref"],
         "#/components/schemas/Answer"
     );
-    assert!(StatusCode::from_bytes(b"429").is_ok() && responses["429"]["headers"]["Retry-After"].is_object());
 }
 
 #[test]

@@ -30,6 +30,11 @@ pub(super) async fn answer(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
+    if let Some(died) = shared.dies(&connection) {
+        died.count();
+        connection.reset();
+        return StatusCode::OK.into_response();
+    }
     let (call, origin) = match read(&headers, &body) {
         Ok(read) => read,
         Err(error) => return error.into_response(),

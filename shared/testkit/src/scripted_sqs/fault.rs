@@ -135,6 +135,10 @@ impl Fired {
     pub fn fired(&self) -> usize {
         self.0.load(Ordering::SeqCst)
     }
+
+    pub(super) fn count(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
 /// The faults that are left, oldest first.
@@ -167,7 +171,7 @@ impl Script {
             |rule: &&mut Rule| rule.action == action && (rule.queue == queue || rule.queue == ANY_QUEUE);
         let rule = self.0.iter_mut().filter(|rule| rule.left > 0).find(meant)?;
         rule.left -= 1;
-        rule.fired.0.fetch_add(1, Ordering::SeqCst);
+        rule.fired.count();
         Some(rule.fault.clone())
     }
 }

@@ -97,6 +97,12 @@ impl ScriptedSqs {
         self.shared.state().script.add(queue, action, times, fault)
     }
 
+    /// Lets every connection that brought a request so far die silently, as while a function is frozen:
+    /// its next request is reset, new connections are fine. Counts the resets.
+    pub fn kill_connections(&self) -> Fired {
+        self.shared.kill_connections()
+    }
+
     /// Takes back every fault that is left.
     pub fn heal(&self) {
         self.shared.state().script.clear();

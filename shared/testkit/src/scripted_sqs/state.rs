@@ -9,9 +9,10 @@ use eventlane_contracts::Clock;
 use tokio::sync::Notify;
 
 use super::LongPolls;
-use super::fault::Script;
+use super::fault::{Fired, Script};
 use super::queue::Queue;
 use super::record::Call;
+use crate::server::Connection;
 
 /// The queues, the script, the record.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(super) struct State {
     pub(super) script: Script,
     pub(super) calls: Vec<Call>,
     pub(super) long_polls: LongPolls,
+    /// How often every connection died, and how many requests met it the last time.
+    deaths: (u64, Fired),
 }
 
 impl State {
@@ -51,6 +54,7 @@ impl Shared {
             script: Script::default(),
             calls: Vec::new(),
             long_polls: LongPolls::Instant,
+            deaths: (0, Fired::default()),
         };
         Self { clock, state: Mutex::new(state), called: Condvar::new(), arrived: Notify::new() }
     }
@@ -58,6 +62,19 @@ impl Shared {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         // A test that failed while it held the lock has already said so.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every connection that brought a request so far dies with its next one.
+    pub(super) fn kill_connections(&self) -> Fired {
+        let mut state = self.state();
+        state.deaths = (state.deaths.0 + 1, Fired::default());
+        state.deaths.1.clone()
+    }
+
+    /// The counter of what this connection is to die of, if it is.
+    pub(super) fn dies(&self, connection: &Connection) -> Option<Fired> {
+        let state = self.state();
+        connection.is_older_than(state.deaths.0).then(|| state.deaths.1.clone())
     }
 
     /// Writes a call down, and tells the test.

@@ -260,6 +260,17 @@ async fn calls_fail_as_scripted_whatever_the_queue() {
 }
 
 #[tokio::test]
+async fn connections_that_died_are_reset_once_and_new_ones_are_fine() {
+    let rig = rig();
+    let send = async || rig.client.send_message().queue_url(&rig.url).message_body("a").send().await.is_ok();
+    assert!(send().await);
+    let died = rig.sqs.kill_connections();
+    assert_eq!((send().await, died.fired()), (false, 1), "the one that was kept");
+    assert_eq!((send().await, died.fired()), (true, 1));
+    assert_eq!(rig.sqs.messages("lane-a").len(), 2);
+}
+
+#[tokio::test]
 async fn a_hanging_call_is_recorded_and_never_answered() {
     let rig = rig();
     let fired = rig.sqs.fault("lane-a", Action::SendMessage, 1, Fault::Hang);

@@ -74,7 +74,7 @@ fn rig_with(answer: KeyAnswer, settings: TokenSettings) -> Rig {
 
 fn door_of(settings: TokenSettings, clock: &ManualClock) -> Door {
     let verifier = settings.verifier(&registry(), Arc::new(clock.clone())).unwrap();
-    door_for(verifier, Queues::default(), Arc::new(AdmitAll), registry())
+    door_for(verifier, Queues::default(), Arc::new(AdmitAll), registry(), IngestOptions::default())
 }
 
 impl Door {
