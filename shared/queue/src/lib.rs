@@ -51,5 +51,5 @@ pub use delivery::{Delivery, Lease, Receipt, Unsettled};
 pub use embedded::EmbeddedQueue;
 pub use enqueue::{EnqueueReport, EventOutcome, StreamEvents, enqueue_streams};
 pub use error::{EnqueueError, OpenError, QueueError};
-pub use seam::{Consumer, Producer};
+pub use seam::{Consumer, MAX_DELAY, Producer};
 pub use split::split;

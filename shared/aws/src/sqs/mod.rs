@@ -5,10 +5,10 @@
 
 mod answer;
 mod attributes;
+mod chosen;
 mod classify;
 mod copy;
 mod dead;
-mod discard;
 mod pack;
 mod receive;
 mod redrive;
@@ -32,6 +32,7 @@ use eventlane_queue::{
 
 pub use urls::UrlPrefixError;
 
+use chosen::Then;
 use urls::QueueUrls;
 
 /// Calls of one request to one queue that are under way at once: enough to hide their latency, too
@@ -85,6 +86,15 @@ impl SqsQueue {
 impl Producer for SqsQueue {
     async fn enqueue(&self, stream: &StreamName, messages: &[Message]) -> Vec<Result<(), EnqueueError>> {
         send::enqueue(self, stream, messages).await
+    }
+
+    async fn enqueue_after(
+        &self,
+        stream: &StreamName,
+        message: &Message,
+        delay: Duration,
+    ) -> Result<(), EnqueueError> {
+        send::enqueue_after(self, stream, message, delay).await
     }
 }
 
@@ -143,7 +153,8 @@ impl Consumer for SqsQueue {
         choose: &Choice<'_>,
         limit: usize,
     ) -> Result<Requeued, QueueError> {
-        dead::requeue(self, stream, choose, limit).await
+        let count = chosen::take(self, stream, choose, limit, Then::BackToTheQueue).await?;
+        Ok(Requeued { count, complete: false })
     }
 
     async fn discard(
@@ -152,7 +163,8 @@ impl Consumer for SqsQueue {
         choose: &Choice<'_>,
         limit: usize,
     ) -> Result<Discarded, QueueError> {
-        discard::discard(self, stream, choose, limit).await
+        let count = chosen::take(self, stream, choose, limit, Then::Gone).await?;
+        Ok(Discarded { count, complete: false })
     }
 
     async fn put_dead_letter(&self, stream: &StreamName, message: &Message) -> Result<(), QueueError> {
