@@ -8,6 +8,7 @@ use eventlane_queue::{Consumer, Producer};
 
 use crate::host::Host;
 use crate::memory::Memory;
+use crate::tally::Tallies;
 use crate::{DefineError, DeliveryOptions, Handler};
 
 /// What a dead-letter hook is told.
@@ -46,6 +47,7 @@ pub(crate) struct Core {
     pub(crate) hook: Option<Box<DeadLetterHook>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) memory: Memory,
+    pub(crate) tallies: Tallies,
 }
 
 impl EventConsumer {
@@ -184,6 +186,7 @@ impl EventConsumerBuilder {
             hook: self.hook,
             clock: self.clock,
             memory: Memory::default(),
+            tallies: Tallies::default(),
         }))
     }
 }

@@ -15,7 +15,7 @@ use crate::memory::Arrival;
 use crate::{DeadLettered, Handler, HandlerError, SubBatch};
 
 /// The shortest time a message is hidden for because someone else is at its events.
-const BUSY_FLOOR: Duration = Duration::from_secs(1);
+pub(crate) const BUSY_FLOOR: Duration = Duration::from_secs(1);
 
 /// What became of one delivery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,16 +68,19 @@ impl Core {
         halt: &Halt,
     ) -> Outcome {
         let (stream, message_id) = (delivery.stream.clone(), delivery.id.clone());
-        let work = match self.memory.arrive(&stream, &message_id) {
+        // A message without an id is nobody's double: its receipt stands for it.
+        let name = if message_id.is_empty() { delivery.receipt.handle() } else { &message_id };
+        let work = match self.memory.arrive(&stream, name) {
             Arrival::New(work) => work,
             Arrival::Done => {
+                let lease = delivery.receipt.lease();
                 self.ack(&stream, &message_id, delivery.receipt).await;
-                leases.stop(&message_id).await;
+                leases.stop_lease(&lease).await;
                 return Outcome { settled: true, ..Outcome::default() };
             }
             Arrival::Running => {
                 // The callback that runs settles it, or remembers it as done.
-                leases.stop(&message_id).await;
+                leases.stop(&delivery.receipt).await;
                 return Outcome::default();
             }
         };
@@ -85,10 +88,13 @@ impl Core {
         let outcome = match self.read(&delivery, attempt.number) {
             Ok(batch) => self.attempt(delivery, batch, &attempt).await,
             Err(Unread::Unreadable) => {
-                leases.stop(&message_id).await;
+                leases.stop(&delivery.receipt).await;
                 self.bury(delivery, Vec::new(), "unreadable message body", 0).await
             }
-            Err(Unread::Unknown(error)) => self.fail(delivery, Vec::new(), error, &attempt).await,
+            Err(Unread::Unknown(error)) => {
+                self.tallies.count(&stream, |tally| tally.failed += 1);
+                self.fail(delivery, Vec::new(), error, &attempt).await
+            }
         };
         match outcome {
             End::Settled(outcome) => Outcome { settled: true, ..outcome },
@@ -113,8 +119,9 @@ impl Core {
     /// Acks what needs nothing more. Renewal goes on beside it, so that the lease can't lapse under
     /// it.
     pub(crate) async fn finish(&self, delivery: Delivery, outcome: Outcome, attempt: &Attempt<'_>) -> End {
+        let lease = delivery.receipt.lease();
         let acked = self.ack(&delivery.stream, &delivery.id, delivery.receipt).await;
-        attempt.leases.stop(&delivery.id).await;
+        attempt.leases.stop_lease(&lease).await;
         if acked { End::Settled(outcome) } else { End::NotAcked(outcome) }
     }
 
@@ -147,11 +154,13 @@ impl Core {
         attempt: &Attempt<'_>,
     ) -> End {
         if let Some(rest) = error.busy_for() {
-            attempt.leases.stop(&delivery.id).await;
+            attempt.leases.stop(&delivery.receipt).await;
             let (stream, id) = (delivery.stream, delivery.id);
+            self.tallies.count(&stream, |tally| tally.busy += 1);
             self.give_back(&stream, &id, delivery.receipt, rest.max(BUSY_FLOOR)).await;
             return End::Again(Outcome::default());
         }
+        self.tallies.count(&delivery.stream, |tally| tally.failed += 1);
         if let Some(producer) = &self.producer {
             if let Some(part) = crate::isolate::named(&batch.events, &error) {
                 return self.isolate(delivery, batch, &part, &error, producer, attempt).await;
@@ -174,12 +183,13 @@ impl Core {
         attempt: &Attempt<'_>,
     ) -> End {
         // Renewal stops at once: the lease's end is the latest the message comes again.
-        attempt.leases.stop(&delivery.id).await;
+        attempt.leases.stop(&delivery.receipt).await;
         let number = attempt.number;
         if number >= self.options.max_attempts {
             return self.bury(delivery, event_ids, error.reason(), number).await;
         }
         let stream = delivery.stream.clone();
+        self.tallies.count(&stream, |tally| tally.retried += 1);
         let reason = eventlane_contracts::text::dead_letter_reason(error.reason());
         tracing::info!(%stream, message = %delivery.id, attempt = number, %reason, "a handler failed");
         if let Some(delay) = self.options.retry_delay(number) {
@@ -223,7 +233,8 @@ pub(crate) enum End {
 /// A panic is contained: it is this delivery's failure and nobody else's. Its text may quote a
 /// payload, so it goes nowhere.
 pub(crate) async fn call(handler: &dyn Handler, batch: &SubBatch) -> Result<(), HandlerError> {
-    let answer = AssertUnwindSafe(handler.handle(batch)).catch_unwind().await;
+    // Lazily, so that a handler which panics before it has made its future is contained as well.
+    let answer = AssertUnwindSafe(async { handler.handle(batch).await }).catch_unwind().await;
     answer.unwrap_or_else(|_| Err(HandlerError::new("the handler panicked")))
 }
 

@@ -82,6 +82,7 @@ impl Core {
                     }
                 }
                 Err(error) => {
+                    self.tallies.count(stream, |tally| tally.read_faults += 1);
                     warn!(%stream, tag = error.tag(), "a stream's queue can't be read in this pass");
                     return report;
                 }

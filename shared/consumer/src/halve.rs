@@ -7,11 +7,12 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use eventlane_queue::{Delivery, Producer};
 
 use crate::consumer::Core;
-use crate::deliver::{Attempt, End, Outcome, call};
+use crate::deliver::{Attempt, BUSY_FLOOR, End, Outcome, call};
 use crate::{HandlerError, SubBatch};
 
 /// Levels of halves that may all fail before the whole is taken for what failed.
@@ -24,6 +25,8 @@ struct Shown {
     poison: Vec<usize>,
     /// Not tried, or not to be told yet.
     open: Vec<usize>,
+    /// How long someone else may be at some of them.
+    wait: Duration,
     reason: Option<String>,
 }
 
@@ -37,7 +40,7 @@ impl Core {
         attempt: &Attempt<'_>,
     ) -> End {
         let Some(mut shown) = try_halves(&batch, attempt).await else {
-            attempt.leases.stop(&delivery.id).await;
+            attempt.leases.stop(&delivery.receipt).await;
             let event_ids = batch.events.into_iter().map(|event| event.event_id).collect();
             return self.bury(delivery, event_ids, error.reason(), attempt.number).await;
         };
@@ -49,9 +52,9 @@ impl Core {
             || self.bury_part(&delivery, events, &shown.poison, reason, attempt.number).await)
             // One attempt is left to what was not judged: its last, as it is now.
             && (shown.open.is_empty()
-                || self.send_part(&delivery, events, &shown.open, max - 1, producer).await);
+                || self.send_part(&delivery, events, &shown.open, max - 1, shown.wait, producer).await);
         if !sent {
-            attempt.leases.stop(&delivery.id).await;
+            attempt.leases.stop(&delivery.receipt).await;
             return End::Again(Outcome::default());
         }
         let outcome = Outcome {
@@ -90,7 +93,8 @@ async fn try_halves(batch: &SubBatch, attempt: &Attempt<'_>) -> Option<Shown> {
             shown.handled += range.len();
             continue;
         };
-        if error.busy_for().is_some() {
+        if let Some(rest) = error.busy_for() {
+            shown.wait = shown.wait.max(rest.max(BUSY_FLOOR));
             shown.open.extend(range);
         } else if let Some(named) = crate::isolate::named(&part.events, &error) {
             succeeded = true;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use eventlane_contracts::{QueuedEvent, StreamName, body_text, event_text};
 use eventlane_queue::{Attributes, Delivery, Message, Producer};
@@ -61,35 +62,38 @@ impl Core {
         let sent = if dead_lettered {
             self.bury_part(&delivery, &batch.events, part, error.reason(), attempt.number).await
         } else {
-            self.send_part(&delivery, &batch.events, part, attempt.number, producer).await
+            let delay = self.options.part_delay(attempt.number);
+            self.send_part(&delivery, &batch.events, part, attempt.number, delay, producer).await
         };
         if !sent {
-            attempt.leases.stop(&delivery.id).await;
+            attempt.leases.stop(&delivery.receipt).await;
             return End::Again(Outcome::default());
         }
         self.finish(delivery, Outcome { events, dead_lettered, ..Outcome::default() }, attempt).await
     }
 
-    /// Puts a part back on its queue; says whether the queue confirmed it.
+    /// Puts a part back on its queue, to come after `delay`; says whether the queue confirmed it.
     pub(crate) async fn send_part(
         &self,
         delivery: &Delivery,
         events: &[QueuedEvent],
         part: &[usize],
         attempts: u32,
+        delay: Duration,
         producer: &Arc<dyn Producer>,
     ) -> bool {
         let stream = &delivery.stream;
         let message = Message { body: body(stream, events, part), attributes: story(delivery, attempts) };
-        let sent = producer.enqueue(stream, &[message]).await.pop();
-        match sent {
-            Some(Ok(())) => {
+        match producer.enqueue_after(stream, &message, delay).await {
+            Ok(()) => {
+                self.tallies.count(stream, |tally| tally.retried += 1);
                 let (failed, of) = (part.len(), events.len());
                 info!(%stream, message = %delivery.id, attempts, failed, of, "only the failed events go back");
                 true
             }
-            outcome => {
-                let tag = outcome.and_then(Result::err).map_or("missing", |error| error.tag());
+            Err(error) => {
+                let tag = error.tag();
+                self.tallies.count(stream, |tally| tally.unsettled += 1);
                 warn!(%stream, message = %delivery.id, tag, "a part wasn't sent; the whole message will come again");
                 false
             }
@@ -125,6 +129,7 @@ impl Core {
                 true
             }
             Err(error) => {
+                self.tallies.count(stream, |tally| tally.unsettled += 1);
                 warn!(%stream, message = %delivery.id, tag = error.tag(), "dead-letter failed; the message will come again");
                 false
             }

@@ -62,6 +62,8 @@ pub mod proof;
 mod runner;
 mod settle;
 mod source;
+mod sqlite;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -75,3 +77,4 @@ pub use host::Stopped;
 pub use ledger::{Claim, DONE_FOR, Deduplicated, Ledger, LedgerError, SqliteLedger};
 pub use options::{DeliveryOptions, RetryPace};
 pub use source::SourceReport;
+pub use tally::Tally;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use eventlane_queue::MAX_DELAY;
+
 /// How delivery goes. All streams of one consumer share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryOptions {
@@ -76,6 +78,12 @@ impl DeliveryOptions {
         faults
     }
 
+    /// The delay of the events that failed, as a message of their own. No lease of theirs is left to
+    /// lapse, so they wait as long as one.
+    pub(crate) fn part_delay(&self, attempt: u32) -> Duration {
+        self.retry_delay(attempt).unwrap_or(self.visibility).min(MAX_DELAY)
+    }
+
     /// The delay after `attempt` failed, or none to let the lease lapse.
     pub(crate) fn retry_delay(&self, attempt: u32) -> Option<Duration> {
         match self.retry {
@@ -100,5 +108,8 @@ mod tests {
         assert_eq!([0, 1, 2, 3, 8, 9, 64, u32::MAX].map(seconds), [5, 5, 10, 20, 640, 900, 900, 900]);
         let lapse = DeliveryOptions { retry: RetryPace::Lapse, ..options };
         assert_eq!(lapse.retry_delay(1), None);
+        assert_eq!(lapse.part_delay(1), Duration::from_secs(60));
+        let long = DeliveryOptions { visibility: Duration::from_secs(43_200), ..lapse };
+        assert_eq!(long.part_delay(1), MAX_DELAY);
     }
 }

@@ -85,6 +85,7 @@ impl Core {
                     continue;
                 }
                 Err(error) => {
+                    self.tallies.count(stream, |tally| tally.read_faults += 1);
                     // Once an outage, not once a poll.
                     if !std::mem::replace(&mut failing, true) {
                         warn!(%stream, tag = error.tag(), "a stream's queue can't be read; it is tried again");

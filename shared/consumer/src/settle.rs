@@ -22,7 +22,7 @@ impl Core {
         let queue = &self.queue;
         let outcome = settle(receipt, |receipt| one(queue.ack(stream, vec![receipt]))).await;
         let acked = outcome.is_ok();
-        warn_unsettled("ack", stream, message_id, outcome);
+        self.unsettled("ack", stream, message_id, outcome);
         acked
     }
 
@@ -35,7 +35,7 @@ impl Core {
     ) {
         let queue = &self.queue;
         let outcome = settle(receipt, |receipt| one(queue.release(stream, vec![receipt], delay))).await;
-        warn_unsettled("release", stream, message_id, outcome);
+        self.unsettled("release", stream, message_id, outcome);
     }
 
     /// Dead-letters with a hook and a warning; says whether it worked. When not, the lease lapses
@@ -48,7 +48,7 @@ impl Core {
                 true
             }
             Err(unsettled) => {
-                warn_unsettled("dead-letter", &told.stream, &message_id, Err(unsettled.error));
+                self.unsettled("dead-letter", &told.stream, &message_id, Err(unsettled.error));
                 false
             }
         }
@@ -56,6 +56,11 @@ impl Core {
 
     /// The warning, whatever the hook does, and the hook.
     pub(crate) fn tell_dead_letter(&self, told: &DeadLettered) {
+        self.tallies.count(&told.stream, |tally| {
+            tally.dead_lettered += 1;
+            tally.events_dead_lettered += told.event_ids.len() as u64;
+            tally.unreadable += u64::from(told.attempts == 0);
+        });
         warn!(
             stream = %told.stream,
             message = %told.message_id,
@@ -79,8 +84,11 @@ impl Core {
     ) {
         let mut left: Vec<(String, Receipt)> =
             deliveries.into_iter().map(|delivery| (delivery.id, delivery.receipt)).collect();
-        for (id, _) in &left {
-            leases.stop(id).await;
+        for (_, receipt) in &left {
+            leases.stop(receipt).await;
+        }
+        if !left.is_empty() {
+            self.tallies.count(stream, |tally| tally.released += left.len() as u64);
         }
         for tries in 1..=TRIES {
             if left.is_empty() {
@@ -94,10 +102,25 @@ impl Core {
                     Err(unsettled) if unsettled.error.is_retryable() && tries < TRIES => {
                         left.push((id, unsettled.receipt));
                     }
-                    Err(unsettled) => warn_unsettled("release", stream, &id, Err(unsettled.error)),
+                    Err(unsettled) => self.unsettled("release", stream, &id, Err(unsettled.error)),
                 }
             }
         }
+    }
+
+    fn unsettled(
+        &self,
+        act: &str,
+        stream: &StreamName,
+        message_id: &str,
+        outcome: Result<(), QueueError>,
+    ) {
+        let Err(error) = outcome else { return };
+        self.tallies.count(stream, |tally| match error {
+            QueueError::Lapsed => tally.lapsed += 1,
+            QueueError::Unavailable(_) | QueueError::Queue(_) => tally.unsettled += 1,
+        });
+        warn!(%stream, message = %message_id, tag = error.tag(), "{act} failed; the message will come again");
     }
 }
 
@@ -121,10 +144,4 @@ async fn one(call: impl Future<Output = Vec<Result<(), Unsettled>>>) -> Result<(
     call.await.pop().unwrap_or_else(|| {
         Err(Unsettled { receipt: Receipt::from_handle(String::new()), error: QueueError::Lapsed })
     })
-}
-
-fn warn_unsettled(act: &str, stream: &StreamName, message_id: &str, outcome: Result<(), QueueError>) {
-    if let Err(error) = outcome {
-        warn!(%stream, message = %message_id, tag = error.tag(), "{act} failed; the message will come again");
-    }
 }

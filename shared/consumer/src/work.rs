@@ -59,6 +59,11 @@ impl Core {
             {
                 let (started, message_id) = (Instant::now(), delivery.id.clone());
                 let outcome = Box::pin(self.deliver(delivery, handler, &leases, halt)).await;
+                self.tallies.count(stream, |tally| {
+                    tally.delivered += u64::from(outcome.delivered);
+                    tally.events_delivered += outcome.events as u64;
+                    tally.slowest_callback = tally.slowest_callback.max(started.elapsed());
+                });
                 done.push(Worked { message_id, outcome, took: started.elapsed() });
             }
             done
@@ -77,9 +82,13 @@ impl Core {
             self.release_unstarted(stream, unstarted, &leases).await;
         };
         let both = join(working, giving_back);
-        match select(Box::pin(both), std::pin::pin!(leases.renew())).await {
+        let done = match select(Box::pin(both), std::pin::pin!(leases.renew())).await {
             Either::Left(((done, ()), _)) => done.into_iter().flatten().collect(),
             Either::Right((never, _)) => match never {},
+        };
+        if leases.lost() > 0 {
+            self.tallies.count(stream, |tally| tally.lapsed += leases.lost());
         }
+        done
     }
 }

@@ -47,6 +47,7 @@ pub async fn run(harness: &dyn Harness) {
     a_lease_hides_and_its_lapse_shows_again(harness).await;
     acked_is_gone_and_the_rest_stays(harness).await;
     released_comes_back_after_its_delay(harness).await;
+    enqueued_after_a_delay_is_hidden_until_then(harness).await;
     extended_stays_hidden(harness).await;
     a_dead_letter_keeps_body_and_story_until_requeued(harness).await;
     refused_contents_leave_the_neighbours_alone(harness).await;
@@ -170,6 +171,26 @@ async fn released_comes_back_after_its_delay(harness: &dyn Harness) {
     let again = take(harness, &stream, 1, LEASE).await;
     assert_eq!(again[0].receive_count, 2);
     ack_all(harness, &stream, again).await;
+}
+
+async fn enqueued_after_a_delay_is_hidden_until_then(harness: &dyn Harness) {
+    let stream = harness.fresh_stream().await;
+    let attributes = Attributes { attempts: Some(1), parent: Some("whole".into()), ..Attributes::default() };
+    let part = Message { body: "part".to_owned(), attributes };
+    harness.producer().enqueue_after(&stream, &part, SHORT).await.expect("enqueue");
+    nothing_visible(harness, &stream).await;
+    harness.pass(SHORT).await;
+    let got = take(harness, &stream, 1, LEASE).await;
+    assert_eq!((got[0].body.as_str(), &got[0].attributes), ("part", &part.attributes));
+    assert_eq!(got[0].receive_count, 1, "waiting costs no receive");
+    ack_all(harness, &stream, got).await;
+    // Longer than a queue can hold a message back: as long as it can.
+    harness.producer().enqueue_after(&stream, &part, Duration::MAX).await.expect("enqueue");
+    nothing_visible(harness, &stream).await;
+    let bad = Message::new("bad \u{FFFF}".to_owned());
+    assert_eq!(harness.producer().enqueue_after(&stream, &bad, SHORT).await, Err(EnqueueError::Contents));
+    let missing = harness.producer().enqueue_after(&harness.missing_stream(), &part, SHORT).await;
+    assert!(matches!(missing, Err(EnqueueError::Queue(_))), "{missing:?}");
 }
 
 async fn extended_stays_hidden(harness: &dyn Harness) {

@@ -54,6 +54,6 @@ pub use embedded::EmbeddedQueue;
 pub use enqueue::{EnqueueReport, EventOutcome, StreamEvents, enqueue_streams, enqueue_streams_by};
 pub use error::{EnqueueError, OpenError, QueueError};
 pub use nudge::{Nudge, NudgeError, nudge_text};
-pub use seam::{Consumer, Producer};
+pub use seam::{Consumer, MAX_DELAY, Producer};
 pub use split::split;
 pub use traceparent::Traceparent;

@@ -35,7 +35,30 @@ pub trait Producer: Send + Sync {
         let enqueued = tokio::time::timeout_at(deadline, self.enqueue(stream, messages)).await;
         enqueued.unwrap_or_else(|_| vec![Err(EnqueueError::out_of_time()); messages.len()])
     }
+
+    /// Enqueues one message that is handed out after `delay` at the earliest, 15 minutes at most: a
+    /// retry that waits its turn. The default is for producers without delays and enqueues at once.
+    ///
+    /// # Errors
+    /// [`EnqueueError`], as for [`enqueue`](Self::enqueue).
+    ///
+    /// # Cancel safety
+    /// Not cancel safe: a dropped call may have enqueued the message.
+    async fn enqueue_after(
+        &self,
+        stream: &StreamName,
+        message: &Message,
+        delay: Duration,
+    ) -> Result<(), EnqueueError> {
+        let _ = delay;
+        let outcome = self.enqueue(stream, std::slice::from_ref(message)).await.pop();
+        outcome.unwrap_or_else(|| Err(EnqueueError::Unconfirmed("no outcome".to_owned())))
+    }
 }
+
+/// The longest delay of an [`enqueue_after`](Producer::enqueue_after). Source: SQS `SendMessage`,
+/// `DelaySeconds`.
+pub const MAX_DELAY: Duration = Duration::from_secs(900);
 
 /// Takes messages from streams' queues and settles them.
 ///

@@ -2,9 +2,7 @@
 
 use aws_sdk_sqs::types::Message;
 use eventlane_contracts::{StreamName, text};
-use eventlane_queue::{
-    Attributes, Choice, DeadLetter, DeadLetterPage, Delivery, QueueError, Receipt, Requeued, Unsettled,
-};
+use eventlane_queue::{Attributes, DeadLetter, DeadLetterPage, Delivery, QueueError, Receipt, Unsettled};
 
 use super::classify::Fault;
 use super::copy::fitted;
@@ -83,61 +81,8 @@ async fn fill(
     Ok(())
 }
 
-pub(super) async fn requeue(
-    queue: &SqsQueue,
-    stream: &StreamName,
-    choose: &Choice<'_>,
-    limit: usize,
-) -> Result<Requeued, QueueError> {
-    let mut sample = Sample::new(queue, queue.urls.dead(stream));
-    let mut count = 0;
-    let outcome = revive(queue, stream, &mut sample, choose, limit, &mut count).await;
-    sample.give_back().await;
-    outcome.map(|()| Requeued { count, complete: false })
-}
-
-async fn revive(
-    queue: &SqsQueue,
-    stream: &StreamName,
-    sample: &mut Sample<'_>,
-    choose: &Choice<'_>,
-    limit: usize,
-    count: &mut usize,
-) -> Result<(), QueueError> {
-    while *count < limit {
-        let fresh = sample.next(ROUND).await?;
-        if fresh.is_empty() {
-            break;
-        }
-        let mut fault = None;
-        for (message, receipt) in fresh {
-            if fault.is_some() || *count == limit || !choose(&letter(&message)) {
-                sample.hold(receipt);
-                continue;
-            }
-            match copy_back(queue, stream, &message).await {
-                Ok(()) => *count += 1,
-                Err(error) => {
-                    fault = Some(error.into_queue());
-                    sample.hold(receipt);
-                    continue;
-                }
-            }
-            if let Err(error) = delete_one(queue, &queue.urls.dead(stream), &receipt).await {
-                // It is back on its queue, so it counts; the letter shows up once more.
-                tracing::warn!(stream = stream.as_str(), tag = error.tag(), "a requeued dead letter stays");
-                sample.hold(receipt);
-            }
-        }
-        if let Some(fault) = fault {
-            return Err(fault);
-        }
-    }
-    Ok(())
-}
-
 /// A fresh message of the same format: no attempt spent, no story.
-async fn copy_back(queue: &SqsQueue, stream: &StreamName, message: &Message) -> Result<(), Fault> {
+pub(super) async fn copy_back(queue: &SqsQueue, stream: &StreamName, message: &Message) -> Result<(), Fault> {
     let version = receive::attributes(message).version;
     let body = message.body().unwrap_or_default();
     let attributes = fitted(body.len(), Attributes { version, ..Attributes::default() });

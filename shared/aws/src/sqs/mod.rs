@@ -5,10 +5,10 @@
 
 mod answer;
 mod attributes;
+mod chosen;
 mod classify;
 mod copy;
 mod dead;
-mod discard;
 mod nudge;
 mod pack;
 mod receive;
@@ -35,6 +35,7 @@ use tokio::time::Instant;
 pub use nudge::{NudgeUrlError, SqsNudge};
 pub use urls::UrlPrefixError;
 
+use chosen::Then;
 use urls::QueueUrls;
 
 /// Calls of one request to one queue that are under way at once: enough to hide their latency, too
@@ -98,6 +99,15 @@ impl Producer for SqsQueue {
     ) -> Vec<Result<(), EnqueueError>> {
         send::enqueue(self, stream, messages, Some(deadline)).await
     }
+
+    async fn enqueue_after(
+        &self,
+        stream: &StreamName,
+        message: &Message,
+        delay: Duration,
+    ) -> Result<(), EnqueueError> {
+        send::enqueue_after(self, stream, message, delay).await
+    }
 }
 
 /// Durations are sent in whole seconds, rounded up: a wait of at most 20 s, a visibility of at most
@@ -155,7 +165,8 @@ impl Consumer for SqsQueue {
         choose: &Choice<'_>,
         limit: usize,
     ) -> Result<Requeued, QueueError> {
-        dead::requeue(self, stream, choose, limit).await
+        let count = chosen::take(self, stream, choose, limit, Then::BackToTheQueue).await?;
+        Ok(Requeued { count, complete: false })
     }
 
     async fn discard(
@@ -164,7 +175,8 @@ impl Consumer for SqsQueue {
         choose: &Choice<'_>,
         limit: usize,
     ) -> Result<Discarded, QueueError> {
-        discard::discard(self, stream, choose, limit).await
+        let count = chosen::take(self, stream, choose, limit, Then::Gone).await?;
+        Ok(Discarded { count, complete: false })
     }
 
     async fn put_dead_letter(&self, stream: &StreamName, message: &Message) -> Result<(), QueueError> {

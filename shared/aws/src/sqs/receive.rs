@@ -26,7 +26,8 @@ pub(super) fn visibility_seconds(visibility: Duration) -> i32 {
     whole_seconds(visibility).min(VISIBILITY_SECONDS)
 }
 
-fn whole_seconds(duration: Duration) -> i32 {
+/// A duration in SQS's unit, rounded up.
+pub(super) fn whole_seconds(duration: Duration) -> i32 {
     let seconds = duration.as_secs().saturating_add(u64::from(duration.subsec_nanos() > 0));
     i32::try_from(seconds).unwrap_or(i32::MAX)
 }

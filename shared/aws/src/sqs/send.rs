@@ -4,10 +4,11 @@
 //! the others' results alone.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use aws_sdk_sqs::types::{MessageAttributeValue, SendMessageBatchRequestEntry};
 use eventlane_contracts::StreamName;
-use eventlane_queue::{EnqueueError, Message};
+use eventlane_queue::{EnqueueError, MAX_DELAY, Message};
 use futures::StreamExt;
 use futures::stream;
 use tokio::time::{Instant, timeout_at};
@@ -16,6 +17,7 @@ use super::answer::{entry_id, outcomes};
 use super::classify::{Fault, Kind};
 use super::copy::{Carried, carried};
 use super::pack::pack;
+use super::receive::whole_seconds;
 use super::{CALLS_AT_ONCE, SqsQueue};
 
 pub(super) async fn enqueue(
@@ -111,9 +113,34 @@ pub(super) async fn send_one(
     body: &str,
     attributes: &[Carried],
 ) -> Result<(), Fault> {
+    send_delayed(queue, url, body, attributes, None).await
+}
+
+async fn send_delayed(
+    queue: &SqsQueue,
+    url: &str,
+    body: &str,
+    attributes: &[Carried],
+    delay_seconds: Option<i32>,
+) -> Result<(), Fault> {
     let call = queue.client.send_message().queue_url(url).message_body(body);
-    let call = call.set_message_attributes(attribute_values(attributes));
+    let call = call.set_delay_seconds(delay_seconds).set_message_attributes(attribute_values(attributes));
     call.send().await.map(drop).map_err(|error| Fault::of_call(&error))
+}
+
+/// Enqueues one message that stays hidden at first, in whole seconds, rounded up.
+pub(super) async fn enqueue_after(
+    queue: &SqsQueue,
+    stream: &StreamName,
+    message: &Message,
+    delay: Duration,
+) -> Result<(), EnqueueError> {
+    if !message.is_sendable() {
+        return Err(EnqueueError::Contents);
+    }
+    let (url, delay) = (queue.urls.main(stream), whole_seconds(delay.min(MAX_DELAY)));
+    let sent = send_delayed(queue, &url, &message.body, &carried(&message.attributes), Some(delay)).await;
+    sent.map_err(Fault::into_enqueue)
 }
 
 #[expect(clippy::expect_used, reason = "an attribute only asks for a type")]

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use eventlane_contracts::{Clock, QueuedEvent, StreamName};
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::Transaction;
 
 use super::{Archive, ArchiveError, EraseIdentity, Erased, Stored};
+use crate::sqlite::File;
 
 const DDL: &str = "
 CREATE TABLE IF NOT EXISTS events (
@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS events (
 /// An archive in one SQLite file, table `events`. Clones share the connection.
 #[derive(Clone)]
 pub struct SqliteArchive {
-    connection: Arc<Mutex<Connection>>,
+    file: File,
     clock: Arc<dyn Clock>,
 }
 
@@ -36,31 +36,23 @@ impl SqliteArchive {
     /// # Errors
     /// [`ArchiveError`] when SQLite can't open or prepare it.
     pub fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, ArchiveError> {
-        let connection = Connection::open(path).map_err(fault)?;
-        connection.busy_timeout(Duration::from_secs(10)).map_err(fault)?;
-        connection.pragma_update(None, "journal_mode", "WAL").map_err(fault)?;
-        connection.pragma_update(None, "synchronous", "FULL").map_err(fault)?;
-        connection.execute_batch(DDL).map_err(fault)?;
-        Ok(Self { connection: Arc::new(Mutex::new(connection)), clock })
+        let file = File::open(path, DDL).map_err(|error| ArchiveError(error.to_string()))?;
+        Ok(Self { file, clock })
     }
 }
 
 #[async_trait]
 impl Archive for SqliteArchive {
     async fn store(&self, stream: &StreamName, events: &[QueuedEvent]) -> Result<Stored, ArchiveError> {
-        let (connection, stream, events) = (Arc::clone(&self.connection), stream.clone(), events.to_vec());
-        let now = self.clock.now_us();
-        let store = tokio::task::spawn_blocking(move || {
-            let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let (stream, events, now) = (stream.clone(), events.to_vec(), self.clock.now_us());
+        let store = self.file.in_transaction(move |transaction| {
             let mut stored = Stored::default();
             for event in &events {
-                store_one(&transaction, &stream, event, now, &mut stored)?;
+                store_one(transaction, &stream, event, now, &mut stored)?;
             }
-            transaction.commit()?;
             Ok(stored)
         });
-        store.await.map_err(|_| ArchiveError("aborted".into()))?.map_err(fault)
+        store.await.map_err(ArchiveError)
     }
 }
 
@@ -77,10 +69,8 @@ impl EraseIdentity for SqliteArchive {
         }
         // A map of texts always serialises.
         let wanted = serde_json::to_string(identity).unwrap_or_default();
-        let (connection, streams) = (Arc::clone(&self.connection), streams.to_vec());
-        let work = tokio::task::spawn_blocking(move || {
-            let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let streams = streams.to_vec();
+        let work = self.file.in_transaction(move |transaction| {
             let mut erased = Erased::default();
             for stream in &streams {
                 let (stream, wanted) = (stream.as_str(), wanted.as_str());
@@ -94,10 +84,9 @@ impl EraseIdentity for SqliteArchive {
                     erased.erased += transaction.execute(&delete, (stream, wanted))? as u64;
                 }
             }
-            transaction.commit()?;
             Ok(erased)
         });
-        work.await.map_err(|_| ArchiveError("aborted".into()))?.map_err(fault)
+        work.await.map_err(ArchiveError)
     }
 }
 
@@ -135,8 +124,4 @@ fn store_one(
         stored.conflicts += 1;
     }
     Ok(())
-}
-
-fn fault(error: rusqlite::Error) -> ArchiveError {
-    ArchiveError(error.to_string())
 }

@@ -1,14 +1,15 @@
 //! The ledger in a SQLite file, for local runs and tests.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use eventlane_contracts::{Clock, QueuedEvent, StreamName};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{OptionalExtension, Transaction};
 
 use super::{Claim, Ledger, LedgerError};
+use crate::sqlite::File;
 
 const DDL: &str = "
 CREATE TABLE IF NOT EXISTS marks (
@@ -25,7 +26,7 @@ CREATE TABLE IF NOT EXISTS marks (
 /// the connection.
 #[derive(Clone)]
 pub struct SqliteLedger {
-    connection: Arc<Mutex<Connection>>,
+    file: File,
     clock: Arc<dyn Clock>,
 }
 
@@ -38,12 +39,8 @@ impl SqliteLedger {
     /// # Errors
     /// [`LedgerError`] when SQLite can't open or prepare it.
     pub fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, LedgerError> {
-        let connection = Connection::open(path).map_err(fault)?;
-        connection.busy_timeout(Duration::from_secs(10)).map_err(fault)?;
-        connection.pragma_update(None, "journal_mode", "WAL").map_err(fault)?;
-        connection.pragma_update(None, "synchronous", "FULL").map_err(fault)?;
-        connection.execute_batch(DDL).map_err(fault)?;
-        Ok(Self { connection: Arc::new(Mutex::new(connection)), clock })
+        let file = File::open(path, DDL).map_err(|error| LedgerError(error.to_string()))?;
+        Ok(Self { file, clock })
     }
 
     /// Runs `each` for every event in one write transaction on a blocking thread.
@@ -55,15 +52,10 @@ impl SqliteLedger {
         // A map of texts always serialises, its keys sorted.
         let identity = |event: &QueuedEvent| serde_json::to_string(&event.identity).unwrap_or_default();
         let keys: Vec<Key> = events.iter().map(|event| (event.event_id.clone(), identity(event))).collect();
-        let connection = Arc::clone(&self.connection);
-        let work = tokio::task::spawn_blocking(move || {
-            let mut connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let answers = keys.iter().map(|key| each(&transaction, key)).collect::<Result<_, _>>()?;
-            transaction.commit()?;
-            Ok(answers)
+        let work = self.file.in_transaction(move |transaction| {
+            keys.iter().map(|key| each(transaction, key)).collect::<Result<_, _>>()
         });
-        work.await.map_err(|_| LedgerError("aborted".into()))?.map_err(fault)
+        work.await.map_err(LedgerError)
     }
 }
 
@@ -157,8 +149,4 @@ fn after(now_us: i64, duration: Duration) -> i64 {
 
 fn span(microseconds: i64) -> Duration {
     Duration::from_micros(u64::try_from(microseconds).unwrap_or(0))
-}
-
-fn fault(error: rusqlite::Error) -> LedgerError {
-    LedgerError(error.to_string())
 }

@@ -168,4 +168,16 @@ impl Producer for Faulty {
             None => self.queue.enqueue(stream, messages).await,
         }
     }
+
+    async fn enqueue_after(
+        &self,
+        stream: &StreamName,
+        message: &Message,
+        delay: Duration,
+    ) -> Result<(), EnqueueError> {
+        match next(&self.sends) {
+            Some(error) => Err(error),
+            None => self.queue.enqueue_after(stream, message, delay).await,
+        }
+    }
 }

@@ -1,15 +1,38 @@
 //! Enqueue on the embedded queue.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use eventlane_contracts::StreamName;
 use uuid::Uuid;
 
-use super::EmbeddedQueue;
-use crate::{EnqueueError, Message, Producer, QueueError};
+use super::{EmbeddedQueue, after};
+use crate::{EnqueueError, MAX_DELAY, Message, Producer, QueueError};
 
 #[async_trait]
 impl Producer for EmbeddedQueue {
     async fn enqueue(&self, stream: &StreamName, messages: &[Message]) -> Vec<Result<(), EnqueueError>> {
+        self.store(stream, messages, Duration::ZERO).await
+    }
+
+    async fn enqueue_after(
+        &self,
+        stream: &StreamName,
+        message: &Message,
+        delay: Duration,
+    ) -> Result<(), EnqueueError> {
+        self.store(stream, std::slice::from_ref(message), delay.min(MAX_DELAY)).await.remove(0)
+    }
+}
+
+impl EmbeddedQueue {
+    /// One outcome a message, in order.
+    async fn store(
+        &self,
+        stream: &StreamName,
+        messages: &[Message],
+        delay: Duration,
+    ) -> Vec<Result<(), EnqueueError>> {
         let sendable: Vec<bool> = messages.iter().map(Message::is_sendable).collect();
         let rows: Vec<(String, String)> = messages
             .iter()
@@ -23,10 +46,11 @@ impl Producer for EmbeddedQueue {
             .in_transaction(stream, move |transaction, stream| {
                 let mut insert = transaction.prepare_cached(
                     "INSERT INTO messages (id, stream, body, attributes, enqueued_at_us, visible_at_us) \
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?5)",
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                 )?;
                 for (body, attributes) in &rows {
-                    insert.execute((Uuid::now_v7().to_string(), stream, body, attributes, now))?;
+                    let visible_at = after(now, delay);
+                    insert.execute((Uuid::now_v7().to_string(), stream, body, attributes, now, visible_at))?;
                 }
                 Ok(())
             })
