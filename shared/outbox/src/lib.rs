@@ -46,6 +46,10 @@
 //! # }
 //! ```
 
+// Tests run an example of this crate.
+#[cfg(test)]
+extern crate self as eventlane_outbox;
+
 mod accused;
 mod answer;
 mod append;
