@@ -25,6 +25,14 @@ pub(crate) const LONE_FAILURES: usize = 3;
 /// `last_reason` of a row that an answer left out or contradicted itself on.
 const UNANSWERED: &str = "answer had no usable verdict on this event";
 
+/// What an answer said of one stream's events.
+#[derive(Default)]
+struct Heard {
+    is_acked: bool,
+    /// Some verdict was not `deferred`.
+    is_final: bool,
+}
+
 impl FlushCore {
     pub(crate) fn answered(
         &mut self,
@@ -76,7 +84,7 @@ impl FlushCore {
         let is_kept = !self.outbox.inner.acked_retention.is_zero();
         let mut batch = BatchReport { posted: slice.rows.len() as u64, ..BatchReport::default() };
         let mut fates = Vec::with_capacity(slice.rows.len());
-        let mut acked: BTreeMap<&str, bool> = BTreeMap::new();
+        let mut heard: BTreeMap<&str, Heard> = BTreeMap::new();
         for row in &slice.rows {
             let verdict = verdicts.of(&row.event_id);
             let status = verdict.map(|verdict| verdict.status);
@@ -99,7 +107,9 @@ impl FlushCore {
                 None => batch.unanswered += 1,
             }
             if let Some(status) = status {
-                *acked.entry(&row.stream).or_default() |= status == wire::Status::Acked;
+                let heard = heard.entry(&row.stream).or_default();
+                heard.is_acked |= status == wire::Status::Acked;
+                heard.is_final |= status != wire::Status::Deferred;
                 if status != wire::Status::Acked {
                     let (event_id, stream) = (row.event_id.clone(), row.stream.clone());
                     batch.verdicts.push(EventVerdict { event_id, stream, status, reason });
@@ -116,19 +126,28 @@ impl FlushCore {
             self.fail(pass, LaneFault::NoVerdict, None)?;
             return Ok(batch);
         }
-        for (stream, acked) in acked {
-            self.heard_of(stream, acked);
+        for (stream, heard) in heard {
+            self.heard_of(pass, stream, heard);
         }
         self.succeeded(pass)?;
         Ok(batch)
     }
 
-    /// The first ack after a stream was all deferred: the server has caught up, so its waiting rows
-    /// need wait no longer. Once a change, or a single event that is deferred again and again would
-    /// never back off.
-    fn heard_of(&mut self, stream: &str, is_acked: bool) {
-        let was_behind = self.behind.insert(stream.to_owned(), !is_acked).unwrap_or(true);
-        if is_acked && was_behind {
+    /// What an answer says of a stream as a whole.
+    ///
+    /// All deferred, it rests for this pass, and later passes try it with a row or two. The first ack
+    /// after that: the server has caught up, so its waiting rows need wait no longer. Once a change, or
+    /// a single event that is deferred again and again would never back off.
+    fn heard_of(&mut self, pass: &mut Pass, stream: &str, heard: Heard) {
+        if heard.is_final {
+            self.deferring.remove(stream);
+        } else {
+            pass.resting.insert(stream.to_owned());
+            self.deferring.insert(stream.to_owned());
+        }
+        self.outbox.inner.note_stream(stream, !heard.is_final);
+        let was_behind = self.behind.insert(stream.to_owned(), !heard.is_acked).unwrap_or(true);
+        if heard.is_acked && was_behind {
             self.caught_up.insert(stream.to_owned());
         }
     }

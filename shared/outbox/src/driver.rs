@@ -14,7 +14,7 @@ use crate::schedule::Schedule;
 /// Flushes in the background: at start, after an append, on the interval, when the network comes
 /// back. Dropping it asks the thread to end and does not wait.
 pub struct Driver {
-    state: Arc<State>,
+    pub(crate) state: Arc<State>,
     thread: Option<JoinHandle<()>>,
     _nudges: Subscription,
 }
@@ -28,7 +28,7 @@ pub enum Stopped {
     StillRunning,
 }
 
-struct State {
+pub(crate) struct State {
     flusher: Flusher,
     began: Instant,
     stop: AtomicBool,
@@ -36,7 +36,17 @@ struct State {
     changed: Condvar,
 }
 
-struct Inner {
+/// What the thread does next.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    Run,
+    Rest(Duration),
+    /// Until somebody tells of a change.
+    Sleep,
+    End,
+}
+
+pub(crate) struct Inner {
     schedule: Schedule,
     has_ended: bool,
 }
@@ -71,6 +81,22 @@ impl Driver {
             self.state.flusher.online();
         }
         drop(inner);
+        self.state.changed.notify_all();
+    }
+
+    /// The app is about to be suspended: nothing new is sent until [`resume`](Self::resume), and the lock
+    /// on the file is let go of at once, even in the middle of a request, so that another process (an
+    /// extension, a background task) can flush. What is answered meanwhile is settled all the same.
+    pub fn suspend(&self) {
+        self.state.inner().schedule.set_suspended(true);
+        self.state.flusher.suspend();
+        self.state.changed.notify_all();
+    }
+
+    /// Ends a suspension, with a pass at once.
+    pub fn resume(&self) {
+        self.state.flusher.resume();
+        self.state.inner().schedule.set_suspended(false);
         self.state.changed.notify_all();
     }
 
@@ -110,7 +136,7 @@ impl std::fmt::Debug for Driver {
 }
 
 impl State {
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    pub(crate) fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -149,25 +175,33 @@ impl State {
         self.changed.notify_all();
     }
 
+    /// What there is to do now.
+    pub(crate) fn look(&self, inner: &Inner) -> Look {
+        if self.stop.load(Ordering::Acquire) {
+            return Look::End;
+        }
+        let Some(due_us) = inner.schedule.due_us() else { return Look::Sleep };
+        match u64::try_from(due_us.saturating_sub(self.now_us())) {
+            Ok(rest_us) if rest_us > 0 => Look::Rest(Duration::from_micros(rest_us)),
+            _ => Look::Run,
+        }
+    }
+
     /// Sleeps until a pass is due; `false` when it is time to end.
     fn wait_for_turn(&self) -> bool {
         let mut inner = self.inner();
         loop {
-            if self.stop.load(Ordering::Acquire) {
-                return false;
-            }
-            let rest_us = inner.schedule.due_us().map(|due_us| due_us.saturating_sub(self.now_us()));
-            match rest_us {
-                Some(..=0) => {
+            match self.look(&inner) {
+                Look::End => return false,
+                Look::Run => {
                     inner.schedule.began();
                     return true;
                 }
-                Some(rest_us) => {
-                    let rest = Duration::from_micros(u64::try_from(rest_us).unwrap_or(0));
+                Look::Rest(rest) => {
                     let waited = self.changed.wait_timeout(inner, rest);
                     inner = waited.unwrap_or_else(PoisonError::into_inner).0;
                 }
-                None => inner = self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner),
+                Look::Sleep => inner = self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner),
             }
         }
     }

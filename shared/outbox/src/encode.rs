@@ -71,7 +71,7 @@ impl Stored {
             return Err("stored occurred_at_us is no time on the wire");
         }
         if self.stream.trim().is_empty() {
-            return Err("stored stream is empty");
+            return Err("stored stream is empty or no text");
         }
         let stream = serde_json::to_string(&self.stream).map_err(|_| "stored stream is no text")?;
         Ok(format!(

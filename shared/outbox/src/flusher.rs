@@ -1,16 +1,18 @@
 //! The flush with its network: the core, a transport, a token source. One pass at a time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::authorize::Authorizer;
 use crate::driver::Driver;
 use crate::error::{ConfigError, FlushError};
 use crate::flush::{FlushCore, Task};
+use crate::lock::PassLock;
 use crate::observe::{Subscribers, Subscription};
 use crate::outbox::Outbox;
 use crate::report::{BatchReport, FlushReport, PassEnd};
+use crate::running::Running;
 use crate::token::TokenSource;
 use crate::transport::Transport;
 use crate::tuning::FlushOptions;
@@ -28,19 +30,12 @@ pub(crate) struct Shared {
     core: Mutex<FlushCore>,
     transport: Arc<dyn Transport>,
     tokens: Authorizer,
-    turn: Mutex<Turn>,
-    ended: Condvar,
+    /// The pass under way, which whoever comes meanwhile shares.
+    turn: Mutex<Option<Arc<Running>>>,
+    lock: PassLock,
     came_online: AtomicBool,
     reports: Subscribers<FlushReport>,
     batches: Subscribers<BatchReport>,
-}
-
-/// Whose turn it is. Callers that find a pass running wait for it and take its outcome.
-#[derive(Default)]
-struct Turn {
-    is_running: bool,
-    passes: u64,
-    last: Option<Result<FlushReport, FlushError>>,
 }
 
 impl Flusher {
@@ -61,10 +56,10 @@ impl Flusher {
                 interval: core.tuning.interval,
                 linger: core.tuning.linger,
                 tokens: Authorizer::new(tokens, core.tuning.token_timeout),
+                lock: core.lock.clone(),
                 core: Mutex::new(core),
                 transport,
                 turn: Mutex::default(),
-                ended: Condvar::new(),
                 came_online: AtomicBool::new(false),
                 reports: Subscribers::new(),
                 batches: Subscribers::new(),
@@ -73,7 +68,8 @@ impl Flusher {
     }
 
     /// Runs a pass: batches until nothing is eligible or the lane is at fault. Blocks for the time of
-    /// its requests. While a pass runs, callers share it. Not to be called from a hook.
+    /// its requests. Callers that come while a pass runs share it and get its report; one that is a hook
+    /// of that very pass gets [`PassEnd::Elsewhere`].
     ///
     /// # Errors
     /// [`FlushError`] when the outbox can't be read or settled; trouble with the network or the
@@ -86,16 +82,14 @@ impl Flusher {
     pub(crate) fn flush_unless(&self, stop: &AtomicBool) -> Result<FlushReport, FlushError> {
         let shared = &*self.shared;
         let mut turn = shared.turn();
-        if turn.is_running {
-            let passes = turn.passes;
-            while turn.passes == passes {
-                turn = shared.ended.wait(turn).unwrap_or_else(PoisonError::into_inner);
-            }
-            return turn.last.clone().unwrap_or(Err(FlushError::Panicked));
+        if let Some(running) = turn.clone() {
+            drop(turn);
+            return running.share();
         }
-        turn.is_running = true;
+        let running = Arc::new(Running::new());
+        *turn = Some(Arc::clone(&running));
         drop(turn);
-        let mut end = EndOfTurn { shared, outcome: Err(FlushError::Panicked) };
+        let mut end = EndOfTurn { shared, running, outcome: Err(FlushError::Panicked) };
         let outcome = shared.pass(stop);
         end.outcome = outcome.clone();
         drop(end);
@@ -127,6 +121,19 @@ impl Flusher {
         self.shared.came_online.store(true, Ordering::Release);
     }
 
+    /// The app is about to be suspended: lets go of the lock on the file at once, even in the middle of a
+    /// request, so that another process can flush. The running pass ends at its next batch boundary and
+    /// settles what is answered until then; passes end as [`PassEnd::Stopped`] until
+    /// [`resume`](Self::resume).
+    pub fn suspend(&self) {
+        self.shared.lock.suspend();
+    }
+
+    /// Ends a suspension.
+    pub fn resume(&self) {
+        self.shared.lock.resume();
+    }
+
     /// The outbox it flushes.
     #[must_use]
     pub fn outbox(&self) -> &Outbox {
@@ -135,7 +142,7 @@ impl Flusher {
 }
 
 impl Shared {
-    fn turn(&self) -> MutexGuard<'_, Turn> {
+    pub(crate) fn turn(&self) -> MutexGuard<'_, Option<Arc<Running>>> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -182,16 +189,14 @@ impl Shared {
 /// Ends a turn even when a transport or a hook panics: the others must not wait for ever.
 struct EndOfTurn<'a> {
     shared: &'a Shared,
+    running: Arc<Running>,
     outcome: Result<FlushReport, FlushError>,
 }
 
 impl Drop for EndOfTurn<'_> {
     fn drop(&mut self) {
-        let mut turn = self.shared.turn();
-        turn.is_running = false;
-        turn.passes += 1;
-        turn.last = Some(self.outcome.clone());
-        self.shared.ended.notify_all();
+        *self.shared.turn() = None;
+        self.running.end(self.outcome.clone());
     }
 }
 

@@ -81,6 +81,12 @@ impl Group {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Appends that wait for the next commit.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.state().queue.len()
+    }
+
     /// Puts rows in the queue.
     pub(crate) fn join(&self, rows: Vec<NewRow>) -> Arc<Ticket> {
         let ticket = Arc::new(Ticket { rows, slot: Mutex::default() });
@@ -123,9 +129,17 @@ impl Inner {
         }
         state.is_led = true;
         drop(state);
-        let lead = Lead { group: &self.group, tickets };
-        let mut writer = self.writer();
-        commit(self, &mut writer, &lead.tickets);
+        let mut damage = None;
+        {
+            let lead = Lead { group: &self.group, tickets };
+            let mut writer = self.writer();
+            commit(self, &mut writer, &lead.tickets, &mut damage);
+        }
+        // Marked with neither the lead nor the connection in hand: marking may log, and a log layer
+        // may append.
+        if let Some(error) = damage {
+            self.suspect(&error);
+        }
         true
     }
 }
@@ -150,19 +164,19 @@ impl Drop for Lead<'_> {
     }
 }
 
-fn commit(inner: &Inner, writer: &mut Connection, tickets: &[Arc<Ticket>]) {
+fn commit(inner: &Inner, writer: &mut Connection, tickets: &[Arc<Ticket>], damage: &mut Option<StoreError>) {
     match inner.check_in_place().and_then(|()| insert(inner, writer, tickets)) {
         Ok(outcomes) => tickets.iter().zip(outcomes).for_each(|(ticket, rows)| ticket.put(Ok(rows))),
         // One ticket's trouble (a row too big for what is left of the disk) must not be another's.
         // A lock held for too long is everybody's, and waiting again for each would only add up.
         Err(error) if tickets.len() > 1 && !is_busy(&error) => {
             for ticket in tickets {
-                commit(inner, writer, std::slice::from_ref(ticket));
+                commit(inner, writer, std::slice::from_ref(ticket), damage);
             }
         }
         Err(error) => {
-            inner.suspect(&error);
             let error = Arc::new(error);
+            *damage = Some(Arc::clone(&error));
             tickets.iter().for_each(|ticket| ticket.put(Err(Arc::clone(&error))));
         }
     }

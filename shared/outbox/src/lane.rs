@@ -58,7 +58,13 @@ impl Lane {
                 schema::set(connection, RETRY_AFTER_KEY, now_us.saturating_add(servers_us))?;
                 Ok(servers_us)
             }
-            _ => Ok(own_us),
+            _ => {
+                // An older word was kept to before this request; a clock set back must not revive it.
+                if schema::get(connection, RETRY_AFTER_KEY)?.is_some() {
+                    schema::remove(connection, RETRY_AFTER_KEY)?;
+                }
+                Ok(own_us)
+            }
         }
     }
 

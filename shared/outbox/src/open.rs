@@ -116,7 +116,7 @@ fn try_owned(path: &Path, durability: Durability) -> Result<(Connection, Connect
 
 /// Two that create a file at the same moment may meet at the change of the journal mode, where SQLite
 /// doesn't wait by itself.
-fn patiently<T>(connect: impl Fn() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+pub(crate) fn patiently<T>(connect: impl Fn() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
     let deadline = Instant::now() + BUSY_TIMEOUT;
     loop {
         match connect() {
@@ -131,7 +131,11 @@ fn patiently<T>(connect: impl Fn() -> rusqlite::Result<T>) -> rusqlite::Result<T
     }
 }
 
-fn connect(path: &Path, durability: Durability, flushes_through: bool) -> rusqlite::Result<Connection> {
+pub(crate) fn connect(
+    path: &Path,
+    durability: Durability,
+    flushes_through: bool,
+) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;

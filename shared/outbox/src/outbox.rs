@@ -4,9 +4,8 @@
 //! makes an append wait longer than one short transaction. Every writing transaction takes the
 //! write lock at its begin: a stale snapshot can't be upgraded, whatever the busy timeout.
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,12 +16,13 @@ use crate::append_async::Committer;
 use crate::bounds::Bounds;
 use crate::error::{FlushError, OpenError};
 use crate::group::Group;
-use crate::observe::{Subscribers, Subscription};
+use crate::observe::Subscribers;
 use crate::open::{self, Mode, Opened};
 use crate::options::OutboxOptions;
 use crate::quarantine::{self, Quarantined};
 use crate::schema;
 use crate::stamp::Stamper;
+use crate::status::{News, Status};
 use crate::why::LaneNote;
 
 /// The outbox of an app. Cheap to clone; all clones are the same outbox.
@@ -49,25 +49,10 @@ pub(crate) struct Inner {
     pub(crate) committer: Committer,
     pub(crate) lane_note: Mutex<LaneNote>,
     pub(crate) nudges: Subscribers<()>,
-    statuses: Subscribers<Status>,
-    news: Mutex<News>,
+    pub(crate) statuses: Subscribers<Status>,
+    pub(crate) news: Mutex<News>,
     /// Commits of this process that added rows; tells a status that was read before one from one after.
     pub(crate) commits: AtomicU64,
-}
-
-/// What was last told, and what is still to be told, in order.
-#[derive(Default)]
-struct News {
-    last: Option<Status>,
-    queue: VecDeque<Status>,
-    is_telling: bool,
-}
-
-/// The drain signal. No count on purpose: counting walks the backlog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Status {
-    /// Nothing is pending a verdict. Stamped rows of the acked ledger don't count.
-    pub empty: bool,
 }
 
 impl Outbox {
@@ -143,29 +128,6 @@ impl Outbox {
         *self.inner.account.lock().unwrap_or_else(PoisonError::into_inner) = account;
     }
 
-    /// Whether anything is pending a verdict, at once.
-    ///
-    /// # Errors
-    /// [`FlushError::Store`] when the outbox can't be read.
-    pub fn status(&self) -> Result<Status, FlushError> {
-        let writer = self.inner.writer();
-        Ok(Status { empty: !any_pending(&writer)? })
-    }
-
-    /// Hears the status at once and on each change this process sees.
-    ///
-    /// # Errors
-    /// [`FlushError::Store`] when the outbox can't be read.
-    pub fn on_status(
-        &self,
-        hook: impl Fn(&Status) + Send + Sync + 'static,
-    ) -> Result<Subscription, FlushError> {
-        let status = self.status()?;
-        hook(&status);
-        self.inner.news().last = Some(status);
-        Ok(self.inner.statuses.add(hook))
-    }
-
     /// How many rows are pending a verdict. Two look-ups, whatever the backlog.
     ///
     /// # Errors
@@ -214,92 +176,10 @@ impl Inner {
             quarantine::mark_suspect(&self.path);
         }
     }
-
-    fn news(&self) -> MutexGuard<'_, News> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Rows were stored by this process.
-    pub(crate) fn stored(&self) {
-        self.commits.fetch_add(1, Ordering::SeqCst);
-        self.publish(Status { empty: false }, None);
-    }
-
-    /// Tells how it is now. What was read before a commit of this process is read again, so that
-    /// "empty" is never the last word while rows are pending.
-    pub(crate) fn refresh_status(&self) -> rusqlite::Result<()> {
-        loop {
-            let commits = self.commits.load(Ordering::SeqCst);
-            let status = Status { empty: !any_pending(&self.flusher())? };
-            if self.publish(status, Some(commits)) {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Tells subscribers of a transition, in order; the same status twice is told once. `false` when it
-    /// was read before the latest commit. Hooks run without a lock, and may append.
-    fn publish(&self, status: Status, read_at: Option<u64>) -> bool {
-        let mut news = self.news();
-        if read_at.is_some_and(|commits| commits != self.commits.load(Ordering::SeqCst)) {
-            return false;
-        }
-        if news.last.replace(status) == Some(status) {
-            return true;
-        }
-        news.queue.push_back(status);
-        if news.is_telling {
-            return true;
-        }
-        news.is_telling = true;
-        drop(news);
-        let telling = Telling(self);
-        while let Some(status) = telling.next() {
-            self.statuses.tell(&status);
-        }
-        true
-    }
-}
-
-/// The one thread that tells; ends even when a hook panics.
-struct Telling<'a>(&'a Inner);
-
-impl Telling<'_> {
-    /// What is next to be told. With nothing left, telling has ended before anybody else can add to it.
-    fn next(&self) -> Option<Status> {
-        let mut news = self.0.news();
-        let next = news.queue.pop_front();
-        news.is_telling = next.is_some();
-        next
-    }
-}
-
-impl Drop for Telling<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.news().is_telling = false;
-        }
-    }
 }
 
 impl std::fmt::Debug for Outbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Outbox").field("path", &self.inner.path).finish_non_exhaustive()
     }
-}
-
-/// Whether any row is pending, of whatever account: one step into each partial index.
-pub(crate) fn any_pending(connection: &Connection) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM eventlane_outbox \
-                 WHERE acked_at_us IS NULL AND next_retry_at_us IS NULL) \
-             OR EXISTS (SELECT 1 FROM eventlane_outbox \
-                 WHERE acked_at_us IS NULL AND next_retry_at_us IS NOT NULL \
-                     AND substr(coalesce(last_reason, ''), 1, 8) <> 'parked: ') \
-             OR EXISTS (SELECT 1 FROM eventlane_outbox \
-                 WHERE acked_at_us IS NULL AND next_retry_at_us IS NOT NULL \
-                     AND substr(coalesce(last_reason, ''), 1, 8) = 'parked: ')",
-        )?
-        .query_row([], |row| row.get(0))
 }

@@ -1,12 +1,9 @@
 //! One pass, from its token to its report.
 
-use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::encode::{Row, Slice};
-use crate::error::FlushError;
+use crate::lock::Held;
 use crate::report::{FlushReport, PassEnd};
 use crate::token::Credentials;
 
@@ -53,11 +50,13 @@ pub(crate) struct Pass {
     /// First and last `seq` kept in this pass, by stream.
     pub(crate) kept: BTreeMap<String, (i64, i64)>,
     pub(crate) report: FlushReport,
-    _lock: PassLock,
+    /// Streams that this pass sends no more of: an answer deferred all it was asked about.
+    pub(crate) resting: BTreeSet<String>,
+    pub(crate) lock: Held,
 }
 
 impl Pass {
-    pub(crate) fn new(start_us: i64, lock: PassLock) -> Self {
+    pub(crate) fn new(start_us: i64, lock: Held) -> Self {
         Self {
             start_us,
             step: Step::Authorize { refresh: false },
@@ -71,7 +70,8 @@ impl Pass {
             judged: Vec::new(),
             kept: BTreeMap::new(),
             report: FlushReport::default(),
-            _lock: lock,
+            resting: BTreeSet::new(),
+            lock,
         }
     }
 
@@ -98,48 +98,5 @@ impl Pass {
         self.held = None;
         self.stack.clear();
         self.suspects.clear();
-    }
-}
-
-/// An advisory lock of the operating system on a side file, held for a pass: of several processes
-/// one flushes at a time. It dies with the process. Without it rows would be sent twice, not lost.
-pub(crate) struct PassLock(Option<File>);
-
-impl Drop for PassLock {
-    /// Unlocks by word: a child that this process is just starting may hold a copy of the file for a
-    /// moment, and closing alone would leave the lock with it.
-    fn drop(&mut self) {
-        if let Some(file) = &self.0 {
-            // Closing is what is left, and follows.
-            drop(file.unlock());
-        }
-    }
-}
-
-impl PassLock {
-    /// `None` when another pass holds it.
-    pub(crate) fn try_take(outbox: &Path) -> Result<Option<Self>, FlushError> {
-        let mut path = outbox.as_os_str().to_owned();
-        path.push("-flush");
-        let path = PathBuf::from(path);
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            options.mode(0o600);
-        }
-        let outcome = options.open(&path).map_err(TryLockError::Error).and_then(|file| {
-            file.try_lock()?;
-            Ok(file)
-        });
-        match outcome {
-            Ok(file) => Ok(Some(Self(Some(file)))),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => {
-                Ok(Some(Self(None)))
-            }
-            Err(TryLockError::Error(error)) => Err(FlushError::Lock { path, source: Arc::new(error) }),
-        }
     }
 }

@@ -83,9 +83,10 @@ pub enum PassEnd {
     BackingOff,
     /// Something was wrong with the lane; a backoff began.
     Failed(LaneFault),
-    /// Nothing was sent: another process, or another flusher of this one, has a pass under way.
+    /// Nothing was sent: another process, or another flusher of this one, has a pass under way; or a hook
+    /// of a pass asked for another.
     Elsewhere,
-    /// The driver stopped between two batches.
+    /// The driver stopped between two batches, or the app is suspended.
     Stopped,
 }
 
@@ -125,6 +126,9 @@ pub struct FlushReport {
     pub end: PassEnd,
     /// A backoff that began or ended.
     pub backoff: Option<BackoffChange>,
+    /// Streams of which an answer deferred all it was asked about, sorted: no more of them was sent,
+    /// and later passes try them with a row or two until the server takes one.
+    pub behind: Vec<String>,
     /// When another pass makes sense: the rest of a backoff, or the time until the next waiting row
     /// is due. `None` when nothing waits.
     pub wait: Option<Duration>,

@@ -1,6 +1,6 @@
 //! When the driver runs a pass. Pure: times come in, in microseconds of any steady clock.
 //!
-//! Invariants: nudges collapse to one pass, after a linger; nothing runs while offline. Backoff is the
+//! Invariants: nudges collapse to one pass, after a linger; nothing runs while offline or suspended. Backoff is the
 //! lane's own matter: a pass that comes too early for it asks, sends nothing, and costs one look-up.
 
 #[derive(Debug)]
@@ -8,6 +8,7 @@ pub(crate) struct Schedule {
     interval_us: i64,
     linger_us: i64,
     is_online: bool,
+    is_suspended: bool,
     is_wanted: bool,
     nudged_us: Option<i64>,
     next_us: i64,
@@ -16,7 +17,15 @@ pub(crate) struct Schedule {
 impl Schedule {
     /// Wants a pass at once: what an earlier process left behind.
     pub(crate) fn new(interval_us: i64, linger_us: i64) -> Self {
-        Self { interval_us, linger_us, is_online: true, is_wanted: true, nudged_us: None, next_us: 0 }
+        Self {
+            interval_us,
+            linger_us,
+            is_online: true,
+            is_suspended: false,
+            is_wanted: true,
+            nudged_us: None,
+            next_us: 0,
+        }
     }
 
     pub(crate) fn nudge(&mut self, now_us: i64) {
@@ -33,9 +42,14 @@ impl Schedule {
         came_back
     }
 
-    /// When the next pass is due; `None` while offline.
+    pub(crate) fn set_suspended(&mut self, is_suspended: bool) {
+        self.is_suspended = is_suspended;
+        self.is_wanted |= !is_suspended;
+    }
+
+    /// When the next pass is due; `None` while offline or suspended.
     pub(crate) fn due_us(&self) -> Option<i64> {
-        if !self.is_online {
+        if !self.is_online || self.is_suspended {
             return None;
         }
         let nudged_us = self.nudged_us.map(|at_us| at_us.saturating_add(self.linger_us));

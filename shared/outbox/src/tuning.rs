@@ -122,6 +122,11 @@ impl Tuning {
         })
     }
 
+    /// Microseconds that no row of any stream is ever held for longer than.
+    pub(crate) fn longest_ceiling_us(&self) -> i64 {
+        self.streams.values().map(|backoff| backoff.ceiling_us).fold(self.lane.ceiling_us, i64::max)
+    }
+
     pub(crate) fn backoff(&self, stream: &str) -> Backoff {
         self.streams.get(stream).copied().unwrap_or(self.lane)
     }

@@ -1,5 +1,6 @@
 //! Why is this row still here?
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
@@ -57,6 +58,9 @@ pub enum Why {
         /// Until it is tried again.
         rest: Duration,
     },
+    /// The server deferred all that was last sent of its stream: until it takes one, a pass tries a row
+    /// or two.
+    StreamDeferred,
     /// Nothing keeps it: the next pass sends it, in its turn.
     Ready,
 }
@@ -75,6 +79,9 @@ impl fmt::Display for Why {
             }
             Self::Deferred { reason, attempts, rest } => {
                 write!(f, "deferred after {attempts} attempts, again in {rest:?}: {reason}")
+            }
+            Self::StreamDeferred => {
+                f.write_str("the server defers its stream, which is tried with a row or two")
             }
             Self::Ready => f.write_str("ready, sent by the next pass in its turn"),
         }
@@ -113,6 +120,9 @@ impl Outbox {
         if let Some((fault, until_us)) = note.fault.filter(|(_, until_us)| *until_us > now_us) {
             return Ok(Some(Why::BackingOff { fault, rest: rest(until_us) }));
         }
+        if row.next_retry_at_us.is_none() && note.deferred.contains(&row.stream) {
+            return Ok(Some(Why::StreamDeferred));
+        }
         Ok(Some(waiting(row, rest)))
     }
 }
@@ -140,6 +150,15 @@ impl Inner {
         self.note().fault = Some((fault, until_us));
     }
 
+    pub(crate) fn note_stream(&self, stream: &str, is_deferred: bool) {
+        let mut note = self.note();
+        if is_deferred {
+            note.deferred.insert(stream.to_owned());
+        } else {
+            note.deferred.remove(stream);
+        }
+    }
+
     pub(crate) fn note_success(&self) {
         self.note().fault = None;
     }
@@ -152,4 +171,6 @@ pub(crate) struct LaneNote {
     pub(crate) account: Option<Option<String>>,
     /// The fault that began a backoff, and its end.
     pub(crate) fault: Option<(LaneFault, i64)>,
+    /// Streams of which the last answer deferred all it was asked about.
+    pub(crate) deferred: BTreeSet<String>,
 }

@@ -45,7 +45,8 @@ fn a_refresh_that_yields_another_account_assembles_again() {
 #[test]
 fn no_row_is_posted_twice_in_a_pass_that_comes_back_to_an_account() {
     let (rig, _, _) = rig_of_two();
-    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let asked_for = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let asked = Arc::clone(&asked_for);
     let tokens = Arc::new(move |_| {
         let account = ["ann", "bob", "ann"][asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst).min(2)];
         Ok(Credentials::bearer(account).for_account(account))
@@ -56,15 +57,17 @@ fn no_row_is_posted_twice_in_a_pass_that_comes_back_to_an_account() {
         // The row's due time is further ahead than any that the pass's start could have given.
         clock.advance(std::time::Duration::from_secs(4000));
         match answers {
-            1 => verdicts(seen.ids.iter().map(|id| (id, "deferred"))),
-            2 | 3 => status(401),
+            1 | 3 => verdicts(seen.ids.iter().map(|id| (id, "deferred"))),
+            2 | 4 => status(401),
             _ => None,
         }
     });
+    ["c", "b"].map(|stream| rig.append(stream, 1)); // bob's
     rig.outbox.set_account(Some("ann".to_owned()));
-    rig.append("a", 1);
+    rig.append("b", 1);
     let transport: Arc<dyn Transport> = Arc::clone(&rig.server) as Arc<dyn Transport>;
     Flusher::new(rig.outbox.clone(), tuned(1), transport, tokens).unwrap().flush().unwrap();
+    assert_eq!(asked_for.load(std::sync::atomic::Ordering::SeqCst), 3, "it came back to ann");
     let first = rig.server.seen()[0].ids[0].clone();
     assert_eq!(rig.server.ids().iter().filter(|id| **id == first).count(), 1);
 }
@@ -73,7 +76,7 @@ fn no_row_is_posted_twice_in_a_pass_that_comes_back_to_an_account() {
 fn a_token_is_taken_when_sending_and_a_401_costs_no_attempt() {
     // C31
     let rig = Rig::new();
-    rig.append("a", 3);
+    rig.append("a", 3); // while the provider still gave T1
     let refreshes = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let count = Arc::clone(&refreshes);
     let tokens = Arc::new(move |refresh: bool| {
@@ -84,5 +87,6 @@ fn a_token_is_taken_when_sending_and_a_401_costs_no_attempt() {
     let transport: Arc<dyn Transport> = Arc::clone(&rig.server) as Arc<dyn Transport>;
     Flusher::new(rig.outbox.clone(), tuned(1), transport, tokens).unwrap().flush().unwrap();
     assert_eq!(refreshes.load(std::sync::atomic::Ordering::SeqCst), 1);
+    assert!(rig.server.seen().iter().all(|seen| seen.token.as_deref() == Some("T2")), "never frozen");
     assert!(rig.rows().iter().all(StoredRow::is_untouched) && rig.rows().len() == 3);
 }

@@ -31,6 +31,7 @@ fn refusals_come_in_order_and_store_nothing() {
     assert_eq!(outbox.append_json("a", "{}").unwrap_err().tag(), "no_streams");
 }
 
+/// C19.
 #[test]
 fn the_size_is_the_compacted_texts_in_bytes() {
     let rig = Rig::new();
@@ -106,6 +107,7 @@ fn concurrent_appends_are_all_stored_once_and_in_each_threads_order() {
     assert_eq!(ids, rig.stored_ids());
 }
 
+/// C08.
 #[test]
 fn a_full_disk_is_a_typed_error_and_the_next_append_works_once_there_is_space() {
     let rig = Rig::new();
@@ -234,4 +236,67 @@ fn escapes_and_characters_are_counted_in_bytes_as_the_server_counts() {
         rig.outbox.append_json("a", &text(0)).unwrap();
         assert_eq!(rig.outbox.append_json("a", &text(1)).unwrap_err().tag(), "too_large");
     }
+}
+
+#[test]
+fn concurrent_appends_share_one_commit() {
+    // A2: a clock that never shows the same time twice; each commit reads it once.
+    struct Ticks(std::sync::atomic::AtomicI64);
+    impl eventlane_contracts::Clock for Ticks {
+        fn now_us(&self) -> i64 {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst)
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(Ticks(1_760_000_000_000_000.into()));
+    let options = OutboxOptions { clock, ..OutboxOptions::default() };
+    let outbox = Outbox::open(folder.path().join("outbox.db"), registry(), options).unwrap();
+    let sql = rusqlite::Connection::open(folder.path().join("outbox.db")).unwrap();
+    sql.execute_batch("BEGIN IMMEDIATE").unwrap();
+    std::thread::scope(|scope| {
+        // The first leads, and waits for the lock; the others wait for it.
+        let threads: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| outbox.append("a", &json!({})).unwrap())).collect();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(8);
+        while outbox.inner.group.waiting() < 7 {
+            assert!(std::time::Instant::now() < deadline && threads.len() == 8);
+            std::thread::yield_now();
+        }
+        sql.execute_batch("ROLLBACK").unwrap();
+    });
+    let commits: (i64, i64) = sql
+        .query_row("SELECT count(*), count(DISTINCT enqueued_at_us) FROM eventlane_outbox", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .unwrap();
+    assert_eq!(commits, (8, 2), "one for the first, one for all others");
+}
+
+#[test]
+fn what_happens_while_somebody_subscribes_is_told_too() {
+    let rig = Rig::new();
+    let (outbox, told) = (rig.outbox.clone(), Arc::new(Mutex::new(Vec::new())));
+    let record = Arc::clone(&told);
+    let _early = rig.outbox.on_status(|_| {}).unwrap();
+    let _late = rig
+        .outbox
+        .on_status(move |status| {
+            record.lock().unwrap().push(status.empty);
+            if record.lock().unwrap().len() == 1 {
+                outbox.append("a", &json!({})).unwrap();
+            }
+        })
+        .unwrap();
+    assert_eq!(*told.lock().unwrap(), [true, false]);
+}
+
+#[test]
+fn an_append_that_a_pass_has_sent_already_is_not_told_as_waiting() {
+    let rig = Rig::new();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let record = Arc::clone(&told);
+    let _status = rig.outbox.on_status(move |status| record.lock().unwrap().push(status.empty)).unwrap();
+    // An append whose thread is held up between its commit and its word, while a pass sends the row.
+    rig.outbox.inner.stored();
+    assert_eq!(*told.lock().unwrap(), [true]);
 }

@@ -288,3 +288,107 @@ fn an_older_file_that_is_locked_waits_and_is_migrated_once() {
         assert!(threads.into_iter().all(|thread| thread.join().unwrap() == 2));
     });
 }
+
+#[test]
+fn durability_is_what_was_declared_on_both_connections() {
+    // That data in a drive's cache survives a power cut can't be shown here: the pragmas are.
+    let folder = tempfile::tempdir().unwrap();
+    for (durability, synchronous, fullfsync) in [(Durability::Full, 2, 1), (Durability::Normal, 1, 0)] {
+        let path = folder.path().join(format!("{durability:?}.db"));
+        let outbox =
+            Outbox::open(path, registry(), OutboxOptions { durability, ..OutboxOptions::default() }).unwrap();
+        let pragma = |connection: &rusqlite::Connection, name: &str| -> i64 {
+            connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0)).unwrap()
+        };
+        let writer = outbox.inner.writer();
+        let found = ["synchronous", "fullfsync", "checkpoint_fullfsync"].map(|name| pragma(&writer, name));
+        assert_eq!(found, [synchronous, fullfsync, fullfsync], "{durability:?}");
+        // A settle is only sent again, so it needs no fsync; but whoever moves the log into the file has
+        // to do it as the appends were promised.
+        let flusher = outbox.inner.flusher();
+        let found = ["synchronous", "fullfsync", "checkpoint_fullfsync"].map(|name| pragma(&flusher, name));
+        assert_eq!(found, [1, 0, fullfsync], "{durability:?}");
+    }
+}
+
+#[test]
+fn a_journal_mode_that_is_busy_at_once_is_waited_for() {
+    // SQLite answers BUSY here whatever the timeout: two that create a file at the same moment meet so.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("outbox.db");
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("CREATE TABLE t (x); BEGIN IMMEDIATE").unwrap();
+    let tries = std::cell::Cell::new(0);
+    let connection = crate::open::patiently(|| {
+        tries.set(tries.get() + 1);
+        if tries.get() == 2 {
+            other.execute_batch("ROLLBACK").unwrap();
+        }
+        crate::open::connect(&path, Durability::Normal, false)
+    });
+    assert!(connection.is_ok() && tries.get() == 2, "{} tries", tries.get());
+}
+
+#[test]
+fn many_that_create_the_file_at_the_same_moment_all_open_it() {
+    for _ in 0..10 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("outbox.db");
+        let start = std::sync::Barrier::new(8);
+        let opened = std::thread::scope(|scope| {
+            let open = || {
+                start.wait();
+                open(&path).map(|outbox| outbox.append("a", &json!({})).unwrap())
+            };
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        });
+        assert!(opened.iter().all(Result::is_ok), "{opened:?}");
+        assert_eq!(open(&path).unwrap().pending().unwrap(), 8);
+    }
+}
+
+#[test]
+fn a_log_layer_may_append_when_a_damaged_file_cant_be_marked() {
+    struct Layer(Outbox, std::sync::atomic::AtomicUsize);
+    impl tracing::Subscriber for Layer {
+        fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+            true
+        }
+        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+            tracing::span::Id::from_u64(1)
+        }
+        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+        fn event(&self, _: &tracing::Event<'_>) {
+            // One that appends from within its own event would do so for ever.
+            if self.1.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0 {
+                drop(self.0.append("a", &json!({})));
+            }
+        }
+        fn enter(&self, _: &tracing::span::Id) {}
+        fn exit(&self, _: &tracing::span::Id) {}
+    }
+    let rig = Rig::new();
+    rig.append("a", 1);
+    // A folder where the mark would be, and a statement that finds damage.
+    std::fs::create_dir(beside(&rig.path(), "-suspect")).unwrap();
+    rig.outbox
+        .inner
+        .writer()
+        .execute_batch(
+            "PRAGMA writable_schema = ON; \
+        UPDATE sqlite_schema SET rootpage = 999999 WHERE name = 'eventlane_outbox_ready'; \
+        PRAGMA writable_schema = RESET",
+        )
+        .unwrap();
+    let (sender, ended) = std::sync::mpsc::channel();
+    let outbox = rig.outbox.clone();
+    std::thread::spawn(move || {
+        let layer = Layer(outbox.clone(), Default::default());
+        let error = tracing::subscriber::with_default(layer, || outbox.append("a", &json!({})).unwrap_err());
+        sender.send(error.to_string()).unwrap();
+    });
+    let error = ended.recv_timeout(std::time::Duration::from_secs(20)).expect("no deadlock");
+    assert!(error.contains("malformed"), "{error}");
+}

@@ -4,6 +4,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use super::*;
+use crate::driver::Look;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -33,16 +34,91 @@ fn it_sends_what_it_finds_at_start_and_what_is_appended() {
     assert!(rig.rows().is_empty(), "the pass was awaited");
 }
 
+fn look(driver: &Driver) -> Look {
+    driver.state.look(&driver.state.inner())
+}
+
 #[test]
 fn offline_it_rests_and_coming_back_it_sends_at_once() {
     let (rig, seen) = rig();
     let driver = rig.flusher.start().unwrap();
     driver.set_online(false);
-    rig.append("a", 1);
-    // Whether the append came before or after a pass at start, it is sent once the network is back.
+    let ids = rig.append("a", 2);
+    // What the thread decides by, after all that would wake it.
+    assert_eq!(look(&driver), Look::Sleep, "whatever is appended");
     driver.set_online(true);
-    assert_eq!(seen.recv_timeout(PATIENCE), Ok(1));
+    assert_ne!(look(&driver), Look::Sleep);
+    assert_eq!(seen.recv_timeout(PATIENCE), Ok(2));
     assert_eq!(driver.stop(PATIENCE), Stopped::Finished);
+    assert_eq!(rig.server.ids(), ids);
+}
+
+#[test]
+fn suspended_it_rests_and_resumed_it_sends_at_once() {
+    let (rig, seen) = rig();
+    let driver = rig.flusher.start().unwrap();
+    driver.suspend();
+    rig.append("a", 2);
+    assert_eq!(look(&driver), Look::Sleep);
+    assert_eq!(rig.flush().end, PassEnd::Stopped, "a pass by hand neither");
+    driver.set_online(true);
+    assert_eq!(look(&driver), Look::Sleep, "online is not resumed");
+    driver.resume();
+    assert_eq!(seen.recv_timeout(PATIENCE), Ok(2));
+    driver.suspend();
+    assert_eq!(driver.stop(PATIENCE), Stopped::Finished);
+}
+
+/// A subscriber whose events call a hook.
+struct Layer(Box<dyn Fn(&tracing::Event<'_>) + Send + Sync>);
+
+impl tracing::Subscriber for Layer {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        *metadata.level() <= tracing::Level::WARN
+    }
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, event: &tracing::Event<'_>) {
+        (self.0)(event);
+    }
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn a_log_layer_may_append_whatever_the_driver_logs() {
+    let (rig, _) = rig();
+    rig.append("a", 1);
+    let (outbox, (sender, logged)) = (rig.outbox.clone(), channel());
+    let layer = move |_: &tracing::Event<'_>| {
+        // With the driver's own lock held this would wait for ever: an append wakes the driver.
+        let appended = outbox.append("b", &json!({})).unwrap();
+        sender.send(appended.event_id).unwrap();
+    };
+    let dispatch = tracing::Dispatch::new(Layer(Box::new(layer)));
+    let mut answers = 0;
+    rig.server.behave(move |_| {
+        answers += 1;
+        match answers {
+            1 => {
+                // This is the driver's thread, and nobody else's logs come here.
+                std::mem::forget(tracing::dispatcher::set_default(&dispatch));
+                panic!("scripted");
+            }
+            2 => status(503),
+            _ => None,
+        }
+    });
+    let driver = rig.flusher.start().unwrap();
+    let of_the_panic = logged.recv_timeout(PATIENCE).unwrap();
+    rig.server.behaviour.clear_poison();
+    rig.append("a", 1);
+    let of_the_report = logged.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(driver.stop(PATIENCE), Stopped::Finished);
+    assert!(rig.stored_ids().is_superset(&set(&[of_the_panic, of_the_report])));
 }
 
 #[test]

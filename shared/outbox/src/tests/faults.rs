@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::*;
 
+/// C34; 400, 401, 403 and 413 have tests of their own.
 #[test]
 fn every_status_has_a_class_and_none_deletes_or_touches_a_row() {
     let later = [
@@ -22,6 +23,7 @@ fn every_status_has_a_class_and_none_deletes_or_touches_a_row() {
     }
 }
 
+/// C34.
 #[test]
 fn no_answer_at_all_is_tried_again_later() {
     use TransportError as E;
@@ -38,6 +40,7 @@ fn no_answer_at_all_is_tried_again_later() {
     }
 }
 
+/// C23.
 #[test]
 fn a_portals_200_is_no_answer() {
     for body in ["<html>log in</html>", "{}", "[]", "", "null"] {
@@ -49,6 +52,7 @@ fn a_portals_200_is_no_answer() {
     }
 }
 
+/// C31, C34.
 #[test]
 fn a_refused_token_is_refreshed_once_and_the_batch_sent_again() {
     for code in [401, 403] {
@@ -62,6 +66,7 @@ fn a_refused_token_is_refreshed_once_and_the_batch_sent_again() {
     }
 }
 
+/// C16, C31, C34.
 #[test]
 fn a_fresh_token_refused_too_is_a_fault_of_the_lane() {
     let rig = Rig::new();

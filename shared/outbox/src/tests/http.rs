@@ -37,6 +37,7 @@ fn batches_arrive_as_the_wire_says() {
     assert_eq!(sent, ids);
 }
 
+/// C24.
 #[test]
 fn redirects_are_never_followed_and_never_a_success() {
     for status in [301, 302, 303, 307, 308] {
@@ -51,6 +52,20 @@ fn redirects_are_never_followed_and_never_a_success() {
     }
 }
 
+/// C24: where a GET would find a page that says 200.
+#[test]
+fn a_redirect_that_would_lose_the_body_is_followed_nowhere() {
+    for status in [301, 302, 303] {
+        let location = vec![("location", "/elsewhere".to_owned())];
+        let server = ScriptedHttp::start([Reply::Raw { status, headers: location, body: String::new() }]);
+        let (rig, flusher) = flusher_to(&server);
+        rig.append("a", 1);
+        assert_eq!(flusher.flush().unwrap().end, PassEnd::Failed(LaneFault::Status(status)));
+        assert_eq!((server.received().len(), rig.rows().len()), (1, 1), "no second request");
+    }
+}
+
+/// C23.
 #[test]
 fn faults_of_the_road_are_told_apart_and_delete_nothing() {
     let too_large = Reply::ok(" ".repeat(3_000_000));

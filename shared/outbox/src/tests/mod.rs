@@ -11,6 +11,7 @@ mod embedded;
 mod faults;
 mod http;
 mod https;
+mod journal;
 mod lifecycle;
 mod model;
 mod narrow;

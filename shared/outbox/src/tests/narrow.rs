@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::*;
 
+/// C17 (a).
 #[test]
 fn one_event_that_is_always_413_is_parked_with_its_reason() {
     let rig = Rig::new();
@@ -21,6 +22,7 @@ fn one_event_that_is_always_413_is_parked_with_its_reason() {
     assert!(rig.rows().is_empty(), "and taken once the road is wider");
 }
 
+/// C17 (b).
 #[test]
 fn a_413_halves_what_was_sent_and_the_next_pass_remembers() {
     let rig = Rig::with(OutboxOptions::default(), tuned(50));
@@ -34,6 +36,7 @@ fn a_413_halves_what_was_sent_and_the_next_pass_remembers() {
     assert_eq!(rig.server.ids()[20..40], ids, "in order");
 }
 
+/// C17 (c).
 #[test]
 fn a_blanket_413_opens_the_circuit_after_a_few_requests_and_keeps_the_backlog() {
     let rig = Rig::new();
@@ -45,6 +48,7 @@ fn a_blanket_413_opens_the_circuit_after_a_few_requests_and_keeps_the_backlog() 
     assert!(rig.rows().len() == 1000 && rig.rows().iter().all(StoredRow::is_untouched));
 }
 
+/// C21.
 #[test]
 fn a_400_is_bisected_down_to_the_one_row_and_the_others_are_delivered() {
     for at in [0, 1, 7, 42, 98, 99] {
@@ -77,6 +81,7 @@ fn neighbours_that_are_all_bad_dont_stop_the_rest() {
     assert_eq!(rig.stored_ids(), set(&bad));
 }
 
+/// C21.
 #[test]
 fn a_blanket_400_rejects_nothing_and_touches_nothing() {
     let rig = Rig::new();

@@ -128,6 +128,7 @@ fn killed_between_post_and_answer_the_same_events_go_up_at_once_after_the_restar
     let mut start = [0; 16];
     connection.read_exact(&mut start).unwrap();
     assert!(start.starts_with(b"POST /api/events"));
+    assert_eq!(rig.flush().end, PassEnd::Elsewhere, "the child has the lock");
     process.kill();
     drop(connection);
     assert!(rig.rows().iter().all(StoredRow::is_untouched));

@@ -44,6 +44,7 @@ fn a_deferred_row_waits_its_time_and_is_sent_again_with_the_same_id() {
     assert!(rig.rows().is_empty());
 }
 
+/// C22.
 #[test]
 fn answers_that_leave_out_repeat_or_invent_settle_only_what_is_sure() {
     let rig = Rig::new();
@@ -61,6 +62,7 @@ fn answers_that_leave_out_repeat_or_invent_settle_only_what_is_sure() {
     assert!(rig.rows().iter().all(|row| row.attempts == 1 && row.due_us.is_some()));
 }
 
+/// C22.
 #[test]
 fn an_answer_about_strangers_only_fails_the_pass() {
     let rig = Rig::with(OutboxOptions::default(), tuned(2));
@@ -71,6 +73,7 @@ fn an_answer_about_strangers_only_fails_the_pass() {
     assert_eq!((report.requests, rig.rows().len()), (1, 4));
 }
 
+/// C01.
 #[test]
 fn a_thousand_acks_settle_with_few_bound_variables() {
     let rig = Rig::with(OutboxOptions::default(), tuned(1000));
@@ -81,6 +84,7 @@ fn a_thousand_acks_settle_with_few_bound_variables() {
     assert!(rig.rows().is_empty());
 }
 
+/// C02.
 #[test]
 fn a_late_ack_never_hits_a_row_that_came_after() {
     let rig = Rig::new();
@@ -122,6 +126,7 @@ fn acked_rows_are_kept_as_a_ledger_and_swept_when_asked_to() {
     assert!(rig.rows().is_empty());
 }
 
+/// C08.
 #[test]
 fn an_ack_that_cant_be_recorded_ends_the_pass_and_is_recorded_before_anything_is_sent() {
     let rig = Rig::with(OutboxOptions::default(), tuned(2));
@@ -138,6 +143,7 @@ fn an_ack_that_cant_be_recorded_ends_the_pass_and_is_recorded_before_anything_is
     assert_eq!(rig.server.ids(), ids, "each went up once");
 }
 
+/// C16.
 #[test]
 fn a_crash_between_answer_and_settling_sends_the_same_ids_again() {
     let rig = Rig::new();
@@ -152,33 +158,90 @@ fn a_crash_between_answer_and_settling_sends_the_same_ids_again() {
     assert_eq!(rig.server.ids(), ids);
 }
 
+/// Waits until so many callers share the pass under way.
+fn await_sharing(flusher: &Flusher, callers: usize) {
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    loop {
+        // Beside the callers the pass itself holds it, and so does the flusher.
+        let holders = flusher.shared.turn().as_ref().map_or(0, Arc::strong_count);
+        if holders == callers + 2 {
+            return;
+        }
+        assert!(std::time::Instant::now() < deadline, "{holders} hold the pass");
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn concurrent_flushes_share_one_pass_and_an_append_meanwhile_survives() {
+    // C30; C31: one refresh for all of them.
     let rig = Rig::new();
     let first = rig.append("a", 1);
     let (arrived, arrivals) = mpsc::channel();
     let (release, released) = mpsc::channel::<()>();
-    rig.server.behave(move |_| {
-        arrived.send(()).unwrap();
-        let _ = released.recv_timeout(Duration::from_secs(20));
+    rig.server.behave(move |seen| {
+        if seen.token.as_deref() == Some("T1") {
+            arrived.send(()).unwrap();
+            let _ = released.recv_timeout(Duration::from_secs(20));
+            return status(401);
+        }
         None
     });
-    std::thread::scope(|scope| {
+    let reports = std::thread::scope(|scope| {
         let leader = scope.spawn(|| rig.flush());
         arrivals.recv_timeout(Duration::from_secs(20)).unwrap();
         let followers: Vec<_> = (0..3).map(|_| scope.spawn(|| rig.flush())).collect();
+        await_sharing(&rig.flusher, 3);
         let second = rig.append("a", 1);
         drop(release);
-        let report = leader.join().unwrap();
-        for follower in followers {
-            // A follower that came too late for the pass ran one of its own, with nothing to send.
-            let report_of_follower = follower.join().unwrap();
-            assert!(report_of_follower == report || report_of_follower.posted == 0);
-        }
-        assert_eq!(report.acked, 2);
-        assert_eq!(rig.server.ids(), [first[0].clone(), second[0].clone()]);
+        let reports: Vec<FlushReport> =
+            [leader].into_iter().chain(followers).map(|caller| caller.join().unwrap()).collect();
+        assert_eq!(rig.server.ids(), [first[0].clone(), first[0].clone(), second[0].clone()]);
+        reports
     });
+    assert_eq!((reports[0].requests, reports[0].acked), (3, 2));
+    assert!(reports.iter().all(|report| *report == reports[0]), "all have its report: {reports:?}");
     assert!(rig.rows().is_empty());
+}
+
+#[test]
+fn a_hook_that_flushes_gets_an_answer_and_no_deadlock() {
+    let rig = Rig::new();
+    let (sender, ends) = mpsc::channel();
+    let inside = rig.flusher.clone();
+    let _hook = rig.flusher.on_batch(move |_| sender.send(inside.flush().unwrap().end).unwrap());
+    rig.append("a", 1);
+    assert_eq!(rig.flush().acked, 1);
+    assert_eq!(ends.try_recv(), Ok(PassEnd::Elsewhere));
+}
+
+#[test]
+fn suspended_in_the_middle_of_a_request_it_lets_others_flush_and_settles_late() {
+    // A9
+    let rig = Rig::with(OutboxOptions::default(), tuned(2));
+    let ids = rig.append("a", 4);
+    let other = Outbox::open(rig.path(), registry(), OutboxOptions::default()).unwrap();
+    let second = Server::new();
+    let others = flusher(&other, tuned(10), &second);
+    let ours = rig.flusher.clone();
+    let ends = Arc::new(Mutex::new(Vec::new()));
+    let (record, inside) = (Arc::clone(&ends), others.clone());
+    rig.server.behave(move |_| {
+        record.lock().unwrap().push(inside.flush().unwrap().end);
+        ours.suspend();
+        // Resumed too soon: the pass under way has lost its lock all the same.
+        ours.resume();
+        record.lock().unwrap().push(inside.flush().unwrap().end);
+        other.append("b", &json!({})).unwrap();
+        None
+    });
+    let report = rig.flush();
+    assert_eq!((report.requests, report.acked, report.end), (1, 2, PassEnd::Stopped));
+    assert_eq!(*ends.lock().unwrap(), [PassEnd::Elsewhere, PassEnd::Done]);
+    assert_eq!(second.ids(), ids, "the other sent all of it, the batch under way too");
+    assert_eq!(rig.rows().len(), 1, "the late answer settled its own rows or none");
+    rig.server.reset();
+    assert_eq!(rig.flush().acked, 1, "and the lock is nobody's");
 }
 
 #[test]
