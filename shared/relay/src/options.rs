@@ -13,7 +13,7 @@ pub struct DispatchOptions {
     pub lease: Duration,
     /// Attempts before a row is dead, 1 to 1000.
     pub max_attempts: u32,
-    /// Longest publish of one row; below the lease, so that a row's lease outlasts its publish.
+    /// Longest publish of one row, 1 ms to 1 h; the lease is renewed under it.
     pub publish_timeout: Duration,
     /// Longest wait for one statement of the database, 1 s to 10 min. A lock wait may be longer than
     /// the lease: the lease is then renewed before the row is published.
@@ -54,8 +54,7 @@ impl DispatchOptions {
         bound("batch", self.batch.into(), 1, 1000, "");
         bound("lease", self.lease.as_millis(), 1_000, 3_600_000, " ms");
         bound("max_attempts", self.max_attempts.into(), 1, 1000, "");
-        let below_lease = self.lease.as_millis().saturating_sub(1).max(1);
-        bound("publish_timeout", self.publish_timeout.as_millis(), 1, below_lease, " ms");
+        bound("publish_timeout", self.publish_timeout.as_millis(), 1, 3_600_000, " ms");
         bound("database_timeout", self.database_timeout.as_millis(), 1_000, 600_000, " ms");
         bound("poll_ceiling", self.poll_ceiling.as_millis(), 1, 3_600_000, " ms");
         bound("poll_floor", self.poll_floor.as_millis(), 1, self.poll_ceiling.as_millis().max(1), " ms");

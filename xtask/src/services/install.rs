@@ -4,6 +4,7 @@ use std::fs::{self, File};
 
 use anyhow::Context;
 
+use super::database::{PARTS, Server};
 use super::emulator::Emulator;
 use super::{localstack, ministack, python, venv};
 use crate::project::Project;
@@ -12,12 +13,13 @@ use crate::project::Project;
 #[derive(Debug, Default)]
 pub(crate) struct Installed {
     emulators: Vec<Emulator>,
+    servers: Vec<Server>,
     missing: Vec<&'static str>,
     left_out: Vec<String>,
 }
 
 impl Installed {
-    /// Installs both emulators; what already stands with the same pins is left alone.
+    /// Installs both emulators and the database servers; what already stands with the same pins is left alone.
     ///
     /// `system` allows system packages to be installed even when not run as root.
     pub(crate) fn install(project: &Project, system: bool) -> anyhow::Result<Self> {
@@ -42,7 +44,32 @@ impl Installed {
             let files = project.root().join("localstack");
             installed.emulators.push(Emulator { part, interpreter, files });
         }
+        installed.add_databases(system);
         Ok(installed)
+    }
+
+    /// The database servers alone.
+    pub(crate) fn databases(system: bool) -> Self {
+        let mut installed = Self::default();
+        installed.add_databases(system);
+        installed
+    }
+
+    fn add_databases(&mut self, system: bool) {
+        for part in PARTS {
+            match Server::find(part, system) {
+                Ok(server) => self.servers.push(server),
+                Err(reason) => {
+                    self.missing.push(part.name);
+                    self.left_out.push(reason);
+                }
+            }
+        }
+    }
+
+    /// The database servers that can be started, PostgreSQL before its pooler.
+    pub(super) fn servers(&self) -> &[Server] {
+        &self.servers
     }
 
     /// What can be started.
@@ -50,7 +77,7 @@ impl Installed {
         self.emulators.iter()
     }
 
-    /// The emulators that can't run here, by the name their tests carry.
+    /// What can't run here, by the name their tests carry.
     pub(crate) fn missing(&self) -> Vec<&'static str> {
         self.missing.clone()
     }

@@ -3,6 +3,7 @@
 mod delivery;
 mod judge;
 mod outbox;
+mod relay;
 
 use clap::Subcommand;
 
@@ -16,6 +17,8 @@ pub(crate) enum Soak {
     Judge(judge::Options),
     /// Batches out of a million rows against batches out of a thousand: in time and memory.
     Outbox,
+    /// Eight dispatchers on one table of PostgreSQL, MariaDB and SQLite: every row, no lease shared.
+    Relay(relay::Options),
 }
 
 pub(crate) fn run(project: &Project, soak: &Soak) -> anyhow::Result<()> {
@@ -23,5 +26,6 @@ pub(crate) fn run(project: &Project, soak: &Soak) -> anyhow::Result<()> {
         Soak::Delivery(options) => delivery::run(project, options),
         Soak::Judge(options) => judge::run(project, options),
         Soak::Outbox => outbox::run(project),
+        Soak::Relay(options) => relay::run(project, options),
     }
 }

@@ -122,9 +122,9 @@ macro_rules! statements {
     }};
 }
 
-/// An answer's rows as cells.
+/// An answer's rows as cells; `$texts` are the names of the types that hold text.
 macro_rules! cells {
-    ($rows:expr) => {{
+    ($rows:expr, $texts:expr) => {{
         use sqlx::{Column, Row, TypeInfo, ValueRef};
         $rows
             .iter()
@@ -143,7 +143,7 @@ macro_rules! cells {
                             let int = row.try_get_unchecked::<i64, _>(column.ordinal());
                             return int.map_or($crate::Cell::Unreadable, $crate::Cell::Int);
                         }
-                        if name.contains("TEXT") || name.contains("CHAR") {
+                        if $texts.iter().any(|text| name.contains(text)) {
                             let text = row.try_get_unchecked::<String, _>(column.ordinal());
                             return text.map_or($crate::Cell::Unreadable, $crate::Cell::Text);
                         }

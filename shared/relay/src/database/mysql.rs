@@ -11,6 +11,9 @@ use crate::{Cell, Dialect, Driver, DriverError, OutboxEntry, Param};
 /// As for PostgreSQL: lists of ids vary in length.
 const KEPT_PARAMS: usize = 8;
 
+/// Texts that compare by their bytes arrive as bytes; what is no UTF-8 in them is unreadable.
+const TEXTS: [&str; 4] = ["CHAR", "TEXT", "BINARY", "BLOB"];
+
 /// A driver over its own pool of MySQL or MariaDB connections.
 #[derive(Debug, Clone)]
 pub struct MySqlDriver {
@@ -57,7 +60,7 @@ impl Driver for MySqlDriver {
     async fn fetch(&self, statement: &str, params: &[Param<'_>]) -> Result<Vec<Vec<Cell>>, DriverError> {
         let query = statements!(MySql, statement, params, params.len() <= KEPT_PARAMS);
         let rows = query.fetch_all(&self.pool).await.map_err(mysql_fault)?;
-        Ok(cells!(rows))
+        Ok(cells!(rows, TEXTS))
     }
 }
 

@@ -77,7 +77,7 @@ impl Driver for PostgresDriver {
             let query = statements!(Postgres, statement, params, params.len() <= KEPT_PARAMS);
             query.fetch_all(&self.pool).await.map_err(postgres_fault)?
         };
-        Ok(cells!(rows))
+        Ok(cells!(rows, ["TEXT", "CHAR"]))
     }
 
     async fn listen(&self) -> Result<Option<Box<dyn Wakeups>>, DriverError> {

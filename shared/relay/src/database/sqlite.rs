@@ -53,7 +53,7 @@ impl Driver for SqliteDriver {
     async fn fetch(&self, statement: &str, params: &[Param<'_>]) -> Result<Vec<Vec<Cell>>, DriverError> {
         let query = statements!(Sqlite, statement, params, true);
         let rows = query.fetch_all(&self.pool).await.map_err(sqlite_fault)?;
-        Ok(cells!(rows))
+        Ok(cells!(rows, ["TEXT"]))
     }
 }
 

@@ -1,7 +1,7 @@
 //! MySQL and MariaDB. Times are `DATETIME(3)` in UTC by `UTC_TIMESTAMP(3)`, which no session's time
 //! zone changes; without its `(3)` a lease would be cut to whole seconds. There are no partial
-//! indexes, so the indexes lead with `status`. Every update goes by the primary key, so that none
-//! locks a row that it doesn't mean. Every comparison of texts is by bytes.
+//! indexes, so the indexes lead with `status`. Every update and deletion goes by the primary key, so
+//! that none waits for, or locks, a row that it doesn't mean: a scan would wait for every open insert. Every comparison of texts is by bytes.
 
 use super::Statements;
 
@@ -67,9 +67,12 @@ pub(super) const STATEMENTS: Statements = Statements {
     SET status = 'dead', last_error = ?, lease_owner = ''
     WHERE id = ? AND lease_owner = ? AND status = 'pending'",
     purge: "\
-    DELETE FROM eventlane_relay_outbox
-    WHERE status = 'delivered' AND delivered_at <= DATE_SUB(UTC_TIMESTAMP(3), INTERVAL ? SECOND)
-    ORDER BY delivered_at LIMIT ?",
+    DELETE outbox FROM (
+        SELECT id FROM eventlane_relay_outbox FORCE INDEX (eventlane_relay_delivered)
+        WHERE status = 'delivered' AND delivered_at <= DATE_SUB(UTC_TIMESTAMP(3), INTERVAL ? SECOND)
+        ORDER BY delivered_at LIMIT ?
+    ) AS oldest STRAIGHT_JOIN eventlane_relay_outbox AS outbox FORCE INDEX (PRIMARY) ON outbox.id = oldest.id
+    WHERE outbox.status = 'delivered'",
     pending: "\
     SELECT COUNT(*), TIMESTAMPDIFF(MICROSECOND, MIN(created_at), UTC_TIMESTAMP(3)) DIV 1000
     FROM eventlane_relay_outbox WHERE status = 'pending'",
