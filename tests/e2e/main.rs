@@ -15,6 +15,7 @@ mod literals;
 mod operate;
 mod real_records;
 mod registry;
+mod relay;
 mod soak;
 mod stop;
 mod wire;

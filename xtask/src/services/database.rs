@@ -76,8 +76,8 @@ impl Server {
     /// # Errors
     /// Why it can't run here, for the reader.
     pub(super) fn find(part: Part, allowed: bool) -> Result<Self, String> {
-        if env::var_os(part.variable).is_some_and(|url| !url.is_empty()) {
-            return Ok(Self { part, program: None });
+        if let Ok(given) = Self::given(part) {
+            return Ok(given);
         }
         let found = program(part.program).or_else(|| {
             system::install_servers(&[part.package], allowed).ok()?;
@@ -90,6 +90,25 @@ impl Server {
             )
         };
         found.map(|program| Self { part, program: Some(program) }).ok_or_else(missing)
+    }
+
+    /// The one that its URL names, and no other.
+    ///
+    /// # Errors
+    /// Why there is none, for the reader.
+    pub(super) fn given(part: Part) -> Result<Self, String> {
+        if env::var_os(part.variable).is_some_and(|url| !url.is_empty()) {
+            return Ok(Self { part, program: None });
+        }
+        Err(format!(
+            "tests on {}: PostgreSQL is not ours to put it before; set {}",
+            part.title, part.variable
+        ))
+    }
+
+    /// Whether it is a PostgreSQL that we start.
+    pub(super) fn is_our_postgres(&self) -> bool {
+        self.part.name == "postgres" && self.program.is_some()
     }
 
     /// Starts it; `postgres` is PostgreSQL's URL, for pgbouncer.
@@ -315,5 +334,34 @@ impl Drop for Running {
         {
             group::stop(child);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_in_sbin_too_and_one_that_is_not_there_is_not() {
+        assert!(program("sh").is_some_and(|found| found.is_file()));
+        assert_eq!(program("no-such-program"), None);
+    }
+
+    #[test]
+    fn each_server_has_a_name_that_tests_can_be_left_out_by() {
+        let names: Vec<&str> = PARTS.iter().map(|part| part.name).collect();
+        assert_eq!(names, ["postgres", "mariadb", "pgbouncer"]);
+    }
+
+    #[test]
+    fn a_private_folder_is_new_and_closed_to_others() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = env::temp_dir().join(format!("eventlane-xtask-{}", std::process::id()));
+        private(&folder, None).unwrap();
+        fs::write(folder.join("old"), "x").unwrap();
+        private(&folder, None).unwrap();
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+        assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

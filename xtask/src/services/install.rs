@@ -57,7 +57,10 @@ impl Installed {
 
     fn add_databases(&mut self, system: bool) {
         for part in PARTS {
-            match Server::find(part, system) {
+            // A pooler stands in front of the PostgreSQL that we start, or of none.
+            let alone = part.name == "pgbouncer" && !self.servers.iter().any(Server::is_our_postgres);
+            let found = if alone { Server::given(part) } else { Server::find(part, system) };
+            match found {
                 Ok(server) => self.servers.push(server),
                 Err(reason) => {
                     self.missing.push(part.name);
