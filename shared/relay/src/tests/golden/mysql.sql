@@ -71,9 +71,12 @@ UPDATE eventlane_relay_outbox
     WHERE id = ? AND lease_owner = ? AND status = 'pending';
 
 -- purge
-DELETE FROM eventlane_relay_outbox
-    WHERE status = 'delivered' AND delivered_at <= DATE_SUB(UTC_TIMESTAMP(3), INTERVAL ? SECOND)
-    ORDER BY delivered_at LIMIT ?;
+DELETE outbox FROM (
+        SELECT id FROM eventlane_relay_outbox FORCE INDEX (eventlane_relay_delivered)
+        WHERE status = 'delivered' AND delivered_at <= DATE_SUB(UTC_TIMESTAMP(3), INTERVAL ? SECOND)
+        ORDER BY delivered_at LIMIT ?
+    ) AS oldest STRAIGHT_JOIN eventlane_relay_outbox AS outbox FORCE INDEX (PRIMARY) ON outbox.id = oldest.id
+    WHERE outbox.status = 'delivered';
 
 -- pending
 SELECT COUNT(*), TIMESTAMPDIFF(MICROSECOND, MIN(created_at), UTC_TIMESTAMP(3)) DIV 1000

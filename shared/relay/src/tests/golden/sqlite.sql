@@ -43,7 +43,7 @@ SELECT id FROM eventlane_relay_outbox INDEXED BY eventlane_relay_oldest
 -- claim (of three)
 UPDATE eventlane_relay_outbox
     SET lease_owner = ?, lease_until = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('%+.3f seconds', ? / 1000.0))
-    WHERE status = 'pending' AND lease_until <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+    WHERE +status = 'pending' AND +lease_until <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
         AND id IN (?, ?, ?);
 
 -- read_back (of three)
@@ -51,7 +51,7 @@ SELECT id, topic, payload, attempts,
         CAST(strftime('%s', created_at) AS INTEGER) * 1000000
         + CAST(substr(created_at, 21, 3) AS INTEGER) * 1000
     FROM eventlane_relay_outbox
-    WHERE lease_owner = ? AND status = 'pending' AND id IN (?, ?, ?)
+    WHERE lease_owner = ? AND +status = 'pending' AND id IN (?, ?, ?)
     ORDER BY created_at, id;
 
 -- begin
@@ -62,12 +62,12 @@ UPDATE eventlane_relay_outbox
 -- renew (of three)
 UPDATE eventlane_relay_outbox
     SET lease_until = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('%+.3f seconds', ? / 1000.0))
-    WHERE lease_owner = ? AND status = 'pending' AND id IN (?, ?, ?);
+    WHERE lease_owner = ? AND +status = 'pending' AND id IN (?, ?, ?);
 
 -- release (of three)
 UPDATE eventlane_relay_outbox
     SET lease_owner = '', lease_until = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('%+.3f seconds', ? / 1000.0))
-    WHERE lease_owner = ? AND status = 'pending' AND id IN (?, ?, ?);
+    WHERE lease_owner = ? AND +status = 'pending' AND id IN (?, ?, ?);
 
 -- delivered
 UPDATE eventlane_relay_outbox
