@@ -40,7 +40,7 @@ SELECT id, topic, payload, attempts, TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:0
     ORDER BY created_at, id;
 
 -- begin
-UPDATE eventlane_relay_outbox
+UPDATE eventlane_relay_outbox FORCE INDEX (PRIMARY)
     SET attempts = attempts + 1, lease_until = DATE_ADD(UTC_TIMESTAMP(3), INTERVAL ? * 1000 MICROSECOND)
     WHERE id = ? AND lease_owner = ? AND status = 'pending';
 
@@ -55,18 +55,18 @@ UPDATE eventlane_relay_outbox FORCE INDEX (PRIMARY)
     WHERE lease_owner = ? AND status = 'pending' AND id IN (?, ?, ?);
 
 -- delivered
-UPDATE eventlane_relay_outbox
+UPDATE eventlane_relay_outbox FORCE INDEX (PRIMARY)
     SET status = 'delivered', delivered_at = UTC_TIMESTAMP(3), lease_owner = '', last_error = NULL
     WHERE id = ? AND lease_owner = ? AND status = 'pending';
 
 -- failed
-UPDATE eventlane_relay_outbox
+UPDATE eventlane_relay_outbox FORCE INDEX (PRIMARY)
     SET last_error = ?, attempts = attempts - ?, lease_owner = '',
         lease_until = DATE_ADD(UTC_TIMESTAMP(3), INTERVAL ? * 1000 MICROSECOND)
     WHERE id = ? AND lease_owner = ? AND status = 'pending';
 
 -- dead
-UPDATE eventlane_relay_outbox
+UPDATE eventlane_relay_outbox FORCE INDEX (PRIMARY)
     SET status = 'dead', last_error = ?, lease_owner = ''
     WHERE id = ? AND lease_owner = ? AND status = 'pending';
 
@@ -98,7 +98,7 @@ SELECT id, topic, attempts, TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', cr
     FROM eventlane_relay_outbox WHERE id = ? AND status = 'dead';
 
 -- replay
-UPDATE eventlane_relay_outbox
+UPDATE eventlane_relay_outbox FORCE INDEX (PRIMARY)
     SET status = 'pending', attempts = 0, lease_owner = '',
         lease_until = '1970-01-01 00:00:00.000', delivered_at = NULL, last_error = NULL
     WHERE id = ? AND status = 'dead';
