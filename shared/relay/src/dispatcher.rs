@@ -239,7 +239,7 @@ impl DispatcherBuilder {
 }
 
 /// Delivered rows deleted by one statement: short locks, and a bounded pass.
-pub(crate) const PURGE_SLICE: u32 = 1000;
+pub(crate) const PURGE_SLICE: u32 = 500;
 
 impl Core {
     /// The unconditional warning, then the hook.

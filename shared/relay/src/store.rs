@@ -29,11 +29,7 @@ impl<'d> Store<'d> {
 
     pub(crate) async fn candidates(&self, limit: u32) -> Result<Vec<String>, DriverError> {
         let rows = self.fetch(self.statements().candidates, &[Param::Int(limit.into())]).await?;
-        let id = |cells: Vec<Cell>| match cells.into_iter().next() {
-            Some(Cell::Text(id)) => Some(id),
-            _ => None,
-        };
-        Ok(rows.into_iter().filter_map(id).collect())
+        Ok(rows.into_iter().filter_map(first_text).collect())
     }
 
     /// Tries to take the rows; the read-back tells which were won.
@@ -108,7 +104,13 @@ impl<'d> Store<'d> {
 
     pub(crate) async fn purge(&self, retention: Duration, limit: u32) -> Result<u64, DriverError> {
         let seconds = i64::try_from(retention.as_secs()).unwrap_or(i64::MAX);
-        self.execute(self.statements().purge, &[Param::Int(seconds), Param::Int(limit.into())]).await
+        let params = [Param::Int(seconds), Param::Int(limit.into())];
+        let rows = self.fetch(self.statements().purgeable, &params).await?;
+        let ids: Vec<String> = rows.into_iter().filter_map(first_text).collect();
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        self.execute_for(self.statements().purge, &[], &ids).await
     }
 
     async fn execute_for(
@@ -151,6 +153,13 @@ impl<'d> Store<'d> {
     async fn bounded<T>(&self, call: impl Future<Output = Result<T, DriverError>>) -> Result<T, DriverError> {
         let late = |_| DriverError::Unreachable("no answer in time");
         tokio::time::timeout(self.patience, call).await.map_err(late)?
+    }
+}
+
+fn first_text(cells: Vec<Cell>) -> Option<String> {
+    match cells.into_iter().next() {
+        Some(Cell::Text(id)) => Some(id),
+        _ => None,
     }
 }
 

@@ -69,7 +69,10 @@ pub struct Statements {
     pub failed: &'static str,
     /// Marks a row dead: error, id, token.
     pub dead: &'static str,
-    /// Deletes delivered rows: retention in s, limit.
+    /// Delivered rows past their retention: retention in s, limit → id. A read apart from the deletion,
+    /// so that it waits for nobody's open transaction.
+    pub purgeable: &'static str,
+    /// Deletes delivered rows: ids.
     pub purge: &'static str,
     /// → pending rows, age of the oldest in ms (NULL without any).
     pub pending: &'static str,

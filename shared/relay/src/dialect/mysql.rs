@@ -66,13 +66,13 @@ pub(super) const STATEMENTS: Statements = Statements {
     UPDATE eventlane_relay_outbox FORCE INDEX (PRIMARY)
     SET status = 'dead', last_error = ?, lease_owner = ''
     WHERE id = ? AND lease_owner = ? AND status = 'pending'",
+    purgeable: "\
+    SELECT id FROM eventlane_relay_outbox FORCE INDEX (eventlane_relay_delivered)
+    WHERE status = 'delivered' AND delivered_at <= DATE_SUB(UTC_TIMESTAMP(3), INTERVAL ? SECOND)
+    ORDER BY delivered_at LIMIT ?",
     purge: "\
-    DELETE outbox FROM (
-        SELECT id FROM eventlane_relay_outbox FORCE INDEX (eventlane_relay_delivered)
-        WHERE status = 'delivered' AND delivered_at <= DATE_SUB(UTC_TIMESTAMP(3), INTERVAL ? SECOND)
-        ORDER BY delivered_at LIMIT ?
-    ) AS oldest STRAIGHT_JOIN eventlane_relay_outbox AS outbox FORCE INDEX (PRIMARY) ON outbox.id = oldest.id
-    WHERE outbox.status = 'delivered'",
+    DELETE outbox FROM eventlane_relay_outbox AS outbox FORCE INDEX (PRIMARY)
+    WHERE outbox.status = 'delivered' AND outbox.id IN ({ids})",
     pending: "\
     SELECT COUNT(*), TIMESTAMPDIFF(MICROSECOND, MIN(created_at), UTC_TIMESTAMP(3)) DIV 1000
     FROM eventlane_relay_outbox WHERE status = 'pending'",

@@ -1,6 +1,5 @@
-//! SingleStore: MySQL's protocol; row storage is named, times are `DATETIME(6)` (its only fraction), the
-//! default of `created_at` is the writer's, `DELETE` takes no order. Emitted only: no server of it was
-//! run.
+//! SingleStore: MySQL's protocol; row storage is named, times are `DATETIME(6)` (its only fraction), and
+//! `created_at` is the writer's alone, without a default. Emitted only: no server of it was run.
 
 use super::Statements;
 
@@ -65,10 +64,12 @@ pub(super) const STATEMENTS: Statements = Statements {
     UPDATE eventlane_relay_outbox
     SET status = 'dead', last_error = ?, lease_owner = ''
     WHERE id = ? AND lease_owner = ? AND status = 'pending'",
-    purge: "\
-    DELETE FROM eventlane_relay_outbox
+    purgeable: "\
+    SELECT id FROM eventlane_relay_outbox
     WHERE status = 'delivered' AND delivered_at <= DATE_SUB(UTC_TIMESTAMP(6), INTERVAL ? SECOND)
-    LIMIT ?",
+    ORDER BY delivered_at LIMIT ?",
+    purge: "\
+    DELETE FROM eventlane_relay_outbox WHERE status = 'delivered' AND id IN ({ids})",
     pending: "\
     SELECT COUNT(*), TIMESTAMPDIFF(MICROSECOND, MIN(created_at), UTC_TIMESTAMP(6)) DIV 1000
     FROM eventlane_relay_outbox WHERE status = 'pending'",

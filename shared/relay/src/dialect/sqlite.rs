@@ -81,14 +81,13 @@ pub(super) const STATEMENTS: Statements = Statements {
     UPDATE eventlane_relay_outbox
     SET status = 'dead', last_error = ?, lease_owner = ''
     WHERE id = ? AND lease_owner = ? AND status = 'pending'",
+    purgeable: "\
+    SELECT id FROM eventlane_relay_outbox
+    WHERE status = 'delivered'
+        AND delivered_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('-%d seconds', ?))
+    ORDER BY delivered_at LIMIT ?",
     purge: "\
-    DELETE FROM eventlane_relay_outbox
-    WHERE status = 'delivered' AND id IN (
-        SELECT id FROM eventlane_relay_outbox
-        WHERE status = 'delivered'
-            AND delivered_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('-%d seconds', ?))
-        ORDER BY delivered_at LIMIT ?
-    )",
+    DELETE FROM eventlane_relay_outbox WHERE +status = 'delivered' AND id IN ({ids})",
     pending: "\
     SELECT count(*),
         CAST(round((julianday('now') - julianday(min(created_at))) * 86400000) AS INTEGER)

@@ -79,13 +79,12 @@ pub(super) const STATEMENTS: Statements = Statements {
     UPDATE eventlane_relay_outbox
     SET status = N'dead', last_error = @P1, lease_owner = N''
     WHERE id = @P2 AND lease_owner = @P3 AND status = N'pending'",
+    purgeable: "\
+    SELECT TOP (@P2) id FROM eventlane_relay_outbox
+    WHERE status = N'delivered' AND delivered_at <= DATEADD(second, -@P1, SYSDATETIMEOFFSET())
+    ORDER BY delivered_at",
     purge: "\
-    WITH oldest AS (
-        SELECT TOP (@P2) id FROM eventlane_relay_outbox
-        WHERE status = N'delivered' AND delivered_at <= DATEADD(second, -@P1, SYSDATETIMEOFFSET())
-        ORDER BY delivered_at
-    )
-    DELETE FROM oldest",
+    DELETE FROM eventlane_relay_outbox WHERE status = N'delivered' AND id IN ({ids})",
     pending: "\
     SELECT COUNT_BIG(*), DATEDIFF_BIG(millisecond, MIN(created_at), SYSDATETIMEOFFSET())
     FROM eventlane_relay_outbox WHERE status = N'pending'",

@@ -59,7 +59,7 @@ async fn a_machine_whose_clock_is_wrong_changes_nothing(engine: &Engine) {
     for statement in [words.insert, words.claim, words.begin, words.renew, words.release, words.failed] {
         assert!(statement.contains(now), "{statement}");
     }
-    for statement in [words.candidates, words.purge, words.pending] {
+    for statement in [words.candidates, words.purgeable, words.pending] {
         assert!(statement.contains("now()") || statement.contains(now), "{statement}");
     }
 }

@@ -67,7 +67,7 @@ async fn a_claim_and_a_mark_go_by_the_primary_key(engine: &Engine) {
 
 async fn the_purge_reads_no_more_than_it_deletes(engine: &Engine) {
     backlog(engine).await;
-    let purge = engine.driver.dialect().statements().purge;
+    let purge = engine.driver.dialect().statements().purgeable;
     let plan = plan(engine, purge, &[Param::Int(60), Param::Int(1000)]).await;
     assert!(plan.contains("eventlane_relay_delivered"), "{plan}");
     assert!(!plan.contains("Sort") && !plan.contains("filesort") && !plan.contains("TEMP B-TREE"), "{plan}");

@@ -33,7 +33,8 @@ fn script(dialect: Dialect) -> String {
     say("delivered", words.delivered);
     say("failed", words.failed);
     say("dead", words.dead);
-    say("purge", words.purge);
+    say("purgeable", words.purgeable);
+    say("purge (of three)", &three(words.purge, 0));
     say("pending", words.pending);
     say("dead_count", words.dead_count);
     say("dead_list", words.dead_list);
@@ -67,7 +68,9 @@ fn every_dialect_guards_its_marks() {
             );
             assert!(!condition.contains("NULL") && !condition.contains(" OR "), "{dialect}: {mark}");
         }
-        assert!(words.purge.contains("'delivered'") && !words.purge.contains("created_at"), "{dialect}");
+        for statement in [words.purgeable, words.purge] {
+            assert!(statement.contains("'delivered'") && !statement.contains("created_at"), "{dialect}");
+        }
         let (_, replay) = words.replay.split_once("WHERE").unwrap();
         assert!(replay.contains("'dead'") && words.replay.contains("attempts = 0"), "{dialect}");
         assert!(words.claim.contains("lease_until <="), "{dialect}");

@@ -82,13 +82,13 @@ UPDATE eventlane_relay_outbox
     SET status = 'dead', last_error = $1, lease_owner = ''
     WHERE id = $2 AND lease_owner = $3 AND status = 'pending';
 
--- purge
-DELETE FROM eventlane_relay_outbox
-    WHERE status = 'delivered' AND id IN (
-        SELECT id FROM eventlane_relay_outbox
-        WHERE status = 'delivered' AND delivered_at <= now() - $1 * INTERVAL '1 second'
-        ORDER BY delivered_at LIMIT $2
-    );
+-- purgeable
+SELECT id FROM eventlane_relay_outbox
+    WHERE status = 'delivered' AND delivered_at <= now() - $1 * INTERVAL '1 second'
+    ORDER BY delivered_at LIMIT $2;
+
+-- purge (of three)
+DELETE FROM eventlane_relay_outbox WHERE status = 'delivered' AND id IN ($1, $2, $3);
 
 -- pending
 SELECT count(*), (EXTRACT(EPOCH FROM clock_timestamp() - min(created_at)) * 1000)::INT8

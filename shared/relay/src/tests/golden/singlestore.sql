@@ -70,10 +70,13 @@ UPDATE eventlane_relay_outbox
     SET status = 'dead', last_error = ?, lease_owner = ''
     WHERE id = ? AND lease_owner = ? AND status = 'pending';
 
--- purge
-DELETE FROM eventlane_relay_outbox
+-- purgeable
+SELECT id FROM eventlane_relay_outbox
     WHERE status = 'delivered' AND delivered_at <= DATE_SUB(UTC_TIMESTAMP(6), INTERVAL ? SECOND)
-    LIMIT ?;
+    ORDER BY delivered_at LIMIT ?;
+
+-- purge (of three)
+DELETE FROM eventlane_relay_outbox WHERE status = 'delivered' AND id IN (?, ?, ?);
 
 -- pending
 SELECT COUNT(*), TIMESTAMPDIFF(MICROSECOND, MIN(created_at), UTC_TIMESTAMP(6)) DIV 1000

@@ -86,14 +86,14 @@ UPDATE eventlane_relay_outbox
     SET status = 'dead', last_error = ?, lease_owner = ''
     WHERE id = ? AND lease_owner = ? AND status = 'pending';
 
--- purge
-DELETE FROM eventlane_relay_outbox
-    WHERE status = 'delivered' AND id IN (
-        SELECT id FROM eventlane_relay_outbox
-        WHERE status = 'delivered'
-            AND delivered_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('-%d seconds', ?))
-        ORDER BY delivered_at LIMIT ?
-    );
+-- purgeable
+SELECT id FROM eventlane_relay_outbox
+    WHERE status = 'delivered'
+        AND delivered_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('-%d seconds', ?))
+    ORDER BY delivered_at LIMIT ?;
+
+-- purge (of three)
+DELETE FROM eventlane_relay_outbox WHERE +status = 'delivered' AND id IN (?, ?, ?);
 
 -- pending
 SELECT count(*),

@@ -84,13 +84,13 @@ UPDATE eventlane_relay_outbox
     SET status = N'dead', last_error = @P1, lease_owner = N''
     WHERE id = @P2 AND lease_owner = @P3 AND status = N'pending';
 
--- purge
-WITH oldest AS (
-        SELECT TOP (@P2) id FROM eventlane_relay_outbox
-        WHERE status = N'delivered' AND delivered_at <= DATEADD(second, -@P1, SYSDATETIMEOFFSET())
-        ORDER BY delivered_at
-    )
-    DELETE FROM oldest;
+-- purgeable
+SELECT TOP (@P2) id FROM eventlane_relay_outbox
+    WHERE status = N'delivered' AND delivered_at <= DATEADD(second, -@P1, SYSDATETIMEOFFSET())
+    ORDER BY delivered_at;
+
+-- purge (of three)
+DELETE FROM eventlane_relay_outbox WHERE status = N'delivered' AND id IN (@P1, @P2, @P3);
 
 -- pending
 SELECT COUNT_BIG(*), DATEDIFF_BIG(millisecond, MIN(created_at), SYSDATETIMEOFFSET())
