@@ -14,8 +14,6 @@ on_each_engine!(
     a_table_that_is_missing_is_said_so,
 );
 
-const MARK: &str = "UPDATE eventlane_relay_outbox\n    SET status = 'delivered'";
-
 /// R21
 async fn a_row_whose_mark_failed_comes_again_with_the_same_id_and_bytes(engine: &Engine) {
     let id = engine.write("t", "{\"n\": 1.10}").await;
@@ -23,7 +21,8 @@ async fn a_row_whose_mark_failed_comes_again_with_the_same_id_and_bytes(engine: 
     let (watched, recorder) = (Watched::new(&engine.driver), Recorder::taking());
     let driver: std::sync::Arc<dyn Driver> = watched.clone();
     let dispatcher = dispatcher(&driver, &recorder);
-    watched.fail(MARK, 1, DriverError::Unreachable("told to"));
+    let mark = engine.driver.dialect().statements().delivered;
+    watched.fail(mark, 1, DriverError::Unreachable("told to"));
     assert!(matches!(dispatcher.run_once().await, Err(RunError::Database(DriverError::Unreachable(_)))));
     assert_eq!(watched.failures_left(), 0, "the fault fired");
     assert_eq!(recorder.ids(), [id.clone()], "the rest of the batch waits for the database");
