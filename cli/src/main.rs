@@ -15,6 +15,8 @@ mod hooks;
 mod local_lane;
 mod progress;
 mod registry;
+#[cfg(feature = "relay")]
+mod relay;
 mod send;
 mod serve;
 mod soak;
@@ -50,6 +52,10 @@ enum Command {
     /// Dead letters: look at them, put them back, throw them away
     #[command(subcommand)]
     Dlq(dlq::Command),
+    /// The transactional outbox of a service's database: migrate, watch, replay, run
+    #[cfg(feature = "relay")]
+    #[command(subcommand)]
+    Relay(relay::Command),
     /// The archive
     #[command(subcommand)]
     Archive(archive::Command),
@@ -66,6 +72,8 @@ fn main() -> ExitCode {
     // What keeps running warns; a command that ends says what went wrong in its one line.
     let level = match arguments.command {
         Command::Up(_) | Command::Drain(_) => tracing::Level::WARN,
+        #[cfg(feature = "relay")]
+        Command::Relay(relay::Command::Run(_)) => tracing::Level::WARN,
         _ => tracing::Level::ERROR,
     };
     eventlane_telemetry::init(eventlane_telemetry::Format::Text, level);
@@ -79,6 +87,8 @@ fn main() -> ExitCode {
         Command::Archive(command) => archive::run(&command),
         Command::Soak(command) => soak::run(&command),
         Command::Registry(options) => registry::run(&options),
+        #[cfg(feature = "relay")]
+        Command::Relay(command) => relay::run(&command),
         Command::Drain(options) => drain::run(&options),
     };
     match outcome {

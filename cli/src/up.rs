@@ -119,7 +119,7 @@ async fn serve_and_drain(
 }
 
 /// The signals that ask a process to end.
-struct Signals {
+pub(crate) struct Signals {
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
@@ -128,19 +128,19 @@ struct Signals {
 
 impl Signals {
     #[cfg(unix)]
-    fn listen() -> anyhow::Result<Self> {
+    pub(crate) fn listen() -> anyhow::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         Ok(Self { terminate, interrupt })
     }
 
     #[cfg(not(unix))]
-    fn listen() -> anyhow::Result<Self> {
+    pub(crate) fn listen() -> anyhow::Result<Self> {
         Ok(Self {})
     }
 
     #[cfg(unix)]
-    async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -148,7 +148,7 @@ impl Signals {
     }
 
     #[cfg(not(unix))]
-    async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

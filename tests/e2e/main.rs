@@ -20,6 +20,7 @@ mod operate;
 mod rate_limit;
 mod real_records;
 mod registry;
+mod relay;
 mod soak;
 mod stop;
 mod wire;

@@ -26,10 +26,9 @@ pub(crate) fn up(project: &Project) -> anyhow::Result<()> {
     let services = Services::start(&installed, &folder, Life::Detached)?;
     let started: Vec<Entry> = services
         .iter()
-        .map(|service| Entry {
-            variable: service.variable().to_owned(),
-            url: service.url(),
-            group: service.group(),
+        // One that was given by its URL is not ours to stop.
+        .filter_map(|service| {
+            Some(Entry { variable: service.variable.to_owned(), url: service.url, group: service.group? })
         })
         .collect();
     let lines: String = started.iter().map(Entry::line).collect();

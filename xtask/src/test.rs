@@ -9,7 +9,7 @@ use crate::services::{Installed, Life, RunFolder, Services};
 use crate::shell;
 
 /// The one set of features that is built for tests: all there are.
-pub(crate) const FEATURES: &str = "eventlane/aws,eventlane-consumer/proof";
+pub(crate) const FEATURES: &str = "eventlane/aws,eventlane/relay,eventlane-consumer/proof";
 
 /// What the tests do with their golden files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,8 +81,8 @@ fn cargo_test(
     Ok(cargo)
 }
 
-/// A test that needs an emulator carries its name in its own path (a module or the function), so
-/// that it can be left out where the emulator can't run.
+/// A test that needs an emulator or a database carries its name in its own path (a module or the
+/// function), so that it can be left out where that can't run.
 fn skips(installed: &Installed, args: &[String]) -> Vec<String> {
     let missing = installed.missing();
     if missing.is_empty() {

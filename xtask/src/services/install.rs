@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use super::database::{PARTS, Server};
 use super::emulator::Emulator;
 use super::{localstack, ministack, python, schemathesis, venv};
 use crate::project::Project;
@@ -14,12 +15,14 @@ use crate::project::Project;
 pub(crate) struct Installed {
     emulators: Vec<Emulator>,
     schemathesis: Option<PathBuf>,
+    servers: Vec<Server>,
     missing: Vec<&'static str>,
     left_out: Vec<String>,
 }
 
 impl Installed {
-    /// Installs both emulators and Schemathesis; what already stands with the same pins is left alone.
+    /// Installs both emulators, Schemathesis and the database servers; what already stands with the same
+    /// pins is left alone.
     ///
     /// `system` allows system packages to be installed even when not run as root.
     pub(crate) fn install(project: &Project, system: bool) -> anyhow::Result<Self> {
@@ -44,26 +47,56 @@ impl Installed {
             let files = project.root().join("localstack");
             installed.emulators.push(Emulator { part, interpreter, files });
         }
-        match python::find(schemathesis::PYTHON) {
-            Some(python) => {
-                let pins = project.root().join(schemathesis::REQUIREMENTS);
-                let interpreter = venv::ensure(&python, &local.join(schemathesis::NAME), &pins, system)?;
-                installed.schemathesis = Some(interpreter);
-            }
-            None => {
-                let (major, minor) = schemathesis::PYTHON;
-                installed.missing.push(schemathesis::NAME);
-                installed.left_out.push(format!(
-                    "the API run by Schemathesis: it needs Python {major}.{minor} or newer, and none was found"
-                ));
-            }
-        }
+        installed.add_schemathesis(project, system)?;
+        installed.add_databases(system);
         Ok(installed)
     }
 
-    /// The variable of the interpreter that has Schemathesis, and its path.
+    /// The database servers alone.
+    pub(crate) fn databases(system: bool) -> Self {
+        let mut installed = Self::default();
+        installed.add_databases(system);
+        installed
+    }
+
+    fn add_schemathesis(&mut self, project: &Project, system: bool) -> anyhow::Result<()> {
+        let Some(python) = python::find(schemathesis::PYTHON) else {
+            let (major, minor) = schemathesis::PYTHON;
+            self.missing.push(schemathesis::NAME);
+            self.left_out.push(format!(
+                "the API run by Schemathesis: it needs Python {major}.{minor} or newer, and none was found"
+            ));
+            return Ok(());
+        };
+        let pins = project.root().join(schemathesis::REQUIREMENTS);
+        let interpreter = venv::ensure(&python, &project.local().join(schemathesis::NAME), &pins, system)?;
+        self.schemathesis = Some(interpreter);
+        Ok(())
+    }
+
+    fn add_databases(&mut self, system: bool) {
+        for part in PARTS {
+            // A pooler stands in front of the PostgreSQL that we start, or of none.
+            let alone = part.name == "pgbouncer" && !self.servers.iter().any(Server::is_our_postgres);
+            let found = if alone { Server::given(part) } else { Server::find(part, system) };
+            match found {
+                Ok(server) => self.servers.push(server),
+                Err(reason) => {
+                    self.missing.push(part.name);
+                    self.left_out.push(reason);
+                }
+            }
+        }
+    }
+
+    /// The interpreter that has Schemathesis, under its variable.
     pub(crate) fn schemathesis(&self) -> Option<(&'static str, &Path)> {
         Some((schemathesis::VARIABLE, self.schemathesis.as_deref()?))
+    }
+
+    /// The database servers that can be started, PostgreSQL before its pooler.
+    pub(super) fn servers(&self) -> &[Server] {
+        &self.servers
     }
 
     /// What can be started.
@@ -71,7 +104,7 @@ impl Installed {
         self.emulators.iter()
     }
 
-    /// The emulators that can't run here, by the name their tests carry.
+    /// What can't run here, by the name their tests carry.
     pub(crate) fn missing(&self) -> Vec<&'static str> {
         self.missing.clone()
     }

@@ -1,8 +1,10 @@
-//! The local AWS the tests run against: two emulators, each for what it does best.
+//! What the tests run against: the local AWS, two emulators, each for what it does best; and the
+//! databases of the relay.
 //!
 //! Everything is installed into and written below the project's `.local/`; every server listens on
 //! loopback alone, on a port nobody else uses.
 
+mod database;
 mod emulator;
 mod group;
 mod health;
@@ -20,7 +22,7 @@ use std::thread;
 
 use anyhow::anyhow;
 
-pub(crate) use emulator::Running;
+use emulator::Running;
 pub(crate) use group::{Life, is_alive, stop_detached};
 pub(crate) use install::Installed;
 pub(crate) use run_folder::RunFolder;
@@ -31,6 +33,18 @@ pub(crate) use schemathesis::API_EXAMPLES;
 #[derive(Debug)]
 pub(crate) struct Services {
     running: Vec<Running>,
+    databases: Vec<database::Running>,
+}
+
+/// A service that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Service {
+    /// The environment variable that tells the tests where it is.
+    pub(crate) variable: &'static str,
+    /// Where it is.
+    pub(crate) url: String,
+    /// Its process group; none for one that was given by its URL.
+    pub(crate) group: Option<u32>,
 }
 
 impl Services {
@@ -50,16 +64,33 @@ impl Services {
         for service in &running {
             println!("{} answers on {}", service.name(), service.url());
         }
-        Ok(Self { running })
+        let mut databases: Vec<database::Running> = Vec::new();
+        for server in installed.servers() {
+            let postgres = databases.iter().find(|one| one.name() == "postgres").map(database::Running::url);
+            let started = server.start(folder, life, postgres)?;
+            println!("{} answers on {}", started.name(), started.variable());
+            databases.push(started);
+        }
+        Ok(Self { running, databases })
     }
 
-    /// What the tests read: where each emulator is.
+    /// What the tests read: where each service is.
     pub(crate) fn environment(&self) -> impl Iterator<Item = (&'static str, String)> {
-        self.running.iter().map(|service| (service.variable(), service.url()))
+        self.iter().map(|service| (service.variable, service.url))
     }
 
-    /// Each emulator that runs.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Running> {
-        self.running.iter()
+    /// Each service that runs.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Service> {
+        let emulators = self.running.iter().map(|one| Service {
+            variable: one.variable(),
+            url: one.url(),
+            group: Some(one.group()),
+        });
+        let databases = self.databases.iter().map(|one| Service {
+            variable: one.variable(),
+            url: one.url().to_owned(),
+            group: one.group(),
+        });
+        emulators.chain(databases)
     }
 }

@@ -4,6 +4,7 @@ mod delivery;
 mod judge;
 mod memory;
 mod outbox;
+mod relay;
 
 use clap::Subcommand;
 
@@ -19,6 +20,8 @@ pub(crate) enum Soak {
     Memory,
     /// Batches out of a million rows against batches out of a thousand: in time and memory.
     Outbox,
+    /// Eight dispatchers on one table of PostgreSQL, MariaDB and SQLite: every row, no lease shared.
+    Relay(relay::Options),
 }
 
 pub(crate) fn run(project: &Project, soak: &Soak) -> anyhow::Result<()> {
@@ -27,5 +30,6 @@ pub(crate) fn run(project: &Project, soak: &Soak) -> anyhow::Result<()> {
         Soak::Judge(options) => judge::run(project, options),
         Soak::Memory => memory::run(project),
         Soak::Outbox => outbox::run(project),
+        Soak::Relay(options) => relay::run(project, options),
     }
 }
