@@ -11,7 +11,6 @@ import { RustFunction } from 'cargo-lambda-cdk';
 import { Construct } from 'constructs';
 
 import { EVENT_AGE_SECONDS } from './limits';
-import { acknowledge } from './nag';
 
 /** The checkout: this file runs as `infra/dist/lib/function.js`. */
 export const ROOT = join(__dirname, '..', '..', '..');
@@ -45,7 +44,6 @@ export class LaneFunction extends Construct {
       removalPolicy: RemovalPolicy.DESTROY,
     });
     this.allow(['logs:CreateLogStream', 'logs:PutLogEvents'], logGroup.logGroupArn);
-    acknowledge(this.role, 'AwsSolutions-IAM5', 'a log stream is named by Lambda; the log is this function’s own');
     const options: FunctionOptions = {
       functionName: props.functionName,
       description: props.description,
