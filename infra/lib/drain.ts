@@ -5,7 +5,7 @@ import { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 
-import { LaneFunction } from './function';
+import { CodeSource, LaneFunction } from './function';
 import { queueUrlPrefix } from './naming';
 import { StreamQueues } from './queues';
 import { EveryMinute } from './schedule';
@@ -22,7 +22,7 @@ export interface DrainProps {
   readonly queues: readonly StreamQueues[];
   readonly archive: TableV2;
   readonly ledger?: TableV2 | undefined;
-  readonly prebuilt?: string | undefined;
+  readonly code: CodeSource;
 }
 
 /** The function in one of its hosts, with its rights on its streams and on nobody else's. */
@@ -43,7 +43,7 @@ function drainFunction(
     memoryMb: drain.memoryMb,
     reservedConcurrency: drain.reservedConcurrency,
     logDays: settings.logDays,
-    prebuilt: props.prebuilt,
+    code: props.code,
     environment: {
       EVENTLANE_QUEUE_URL_PREFIX: queueUrlPrefix(settings.prefix),
       EVENTLANE_STREAMS: queues.map(({ stream }) => stream).join(','),

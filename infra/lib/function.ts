@@ -15,6 +15,13 @@ import { EVENT_AGE_SECONDS } from './limits';
 /** The checkout: this file runs as `infra/dist/lib/function.js`. */
 export const ROOT = join(__dirname, '..', '..', '..');
 
+/** Where the functions' code comes from. */
+export interface CodeSource {
+  /** A folder with `<binary>/bootstrap`, built already. Without it cargo-lambda builds. */
+  readonly prebuilt?: string | undefined;
+  readonly architecture: Architecture;
+}
+
 export interface LaneFunctionProps {
   /** The binary, and the package that has it: `functions/<binary>`. */
   readonly binary: string;
@@ -25,8 +32,7 @@ export interface LaneFunctionProps {
   readonly reservedConcurrency?: number | undefined;
   readonly environment: Record<string, string>;
   readonly logDays: number;
-  /** A folder with `<binary>/bootstrap`, built already. Without it cargo-lambda builds. */
-  readonly prebuilt?: string | undefined;
+  readonly code: CodeSource;
   readonly network?: { readonly vpc: IVpc; readonly securityGroup: ISecurityGroup };
 }
 
@@ -62,30 +68,30 @@ export class LaneFunction extends Construct {
         ? {}
         : { vpc: props.network.vpc, securityGroups: [props.network.securityGroup] }),
     };
-    this.function = props.prebuilt === undefined ? this.built(props, options) : this.taken(props, options);
+    this.function = lambda(this, props, options);
   }
 
   /** Adds to the function's own policy. */
   allow(actions: string[], ...resources: string[]): void {
     if (resources.length > 0) this.role.addToPolicy(new PolicyStatement({ actions, resources }));
   }
+}
 
-  private built(props: LaneFunctionProps, options: FunctionOptions): Function {
-    return new RustFunction(this, 'Function', {
+function lambda(scope: Construct, { binary, code }: LaneFunctionProps, options: FunctionOptions): Function {
+  const { prebuilt, architecture } = code;
+  if (prebuilt === undefined) {
+    return new RustFunction(scope, 'Function', {
       ...options,
-      manifestPath: join(ROOT, 'functions', props.binary, 'Cargo.toml'),
-      binaryName: props.binary,
-      bundling: { architecture: Architecture.ARM_64, cargoLambdaFlags: ['--locked'] },
+      manifestPath: join(ROOT, 'functions', binary, 'Cargo.toml'),
+      binaryName: binary,
+      bundling: { architecture, cargoLambdaFlags: ['--locked'] },
     });
   }
-
-  private taken(props: LaneFunctionProps, options: FunctionOptions): Function {
-    return new Function(this, 'Function', {
-      ...options,
-      runtime: Runtime.PROVIDED_AL2023,
-      architecture: Architecture.ARM_64,
-      handler: 'bootstrap',
-      code: Code.fromAsset(join(props.prebuilt ?? '', props.binary)),
-    });
-  }
+  return new Function(scope, 'Function', {
+    ...options,
+    runtime: Runtime.PROVIDED_AL2023,
+    architecture,
+    handler: 'bootstrap',
+    code: Code.fromAsset(join(prebuilt, binary)),
+  });
 }

@@ -11,7 +11,7 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 
-import { LaneFunction } from './function';
+import { CodeSource, LaneFunction } from './function';
 import { INGEST_TIMEOUT_SECONDS } from './limits';
 import { acknowledge } from './nag';
 import { queueUrlPrefix } from './naming';
@@ -38,7 +38,7 @@ export interface IngestProps {
   readonly tokens: TokenSource;
   readonly nudges?: Queue | undefined;
   readonly consent?: TableV2 | undefined;
-  readonly prebuilt?: string | undefined;
+  readonly code: CodeSource;
 }
 
 export class Ingest extends Construct {
@@ -57,7 +57,7 @@ export class Ingest extends Construct {
       memoryMb: settings.ingest.memoryMb,
       reservedConcurrency: settings.ingest.reservedConcurrency,
       logDays: settings.logDays,
-      prebuilt: props.prebuilt,
+      code: props.code,
       environment: {
         EVENTLANE_QUEUE_URL_PREFIX: queueUrlPrefix(settings.prefix),
         ...props.tokens.environment,

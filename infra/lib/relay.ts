@@ -13,7 +13,7 @@ import {
 } from 'aws-cdk-lib/aws-ec2';
 import { Construct } from 'constructs';
 
-import { LaneFunction } from './function';
+import { CodeSource, LaneFunction } from './function';
 import { acknowledge } from './nag';
 import { queueUrlPrefix } from './naming';
 import { StreamQueues } from './queues';
@@ -39,13 +39,13 @@ export interface RelayProps {
   readonly settings: Resolved;
   readonly relay: Relay;
   readonly queues: readonly StreamQueues[];
-  readonly prebuilt?: string | undefined;
+  readonly code: CodeSource;
 }
 
 export class RelayDispatcher extends Construct {
   readonly function: LaneFunction;
 
-  constructor(scope: Construct, id: string, { settings, relay, queues, prebuilt }: RelayProps) {
+  constructor(scope: Construct, id: string, { settings, relay, queues, code }: RelayProps) {
     super(scope, id);
     const vpc = Vpc.fromVpcAttributes(this, 'Network', {
       vpcId: relay.vpcId,
@@ -68,7 +68,7 @@ export class RelayDispatcher extends Construct {
       timeoutSeconds: TIMEOUT_SECONDS,
       memoryMb: 512,
       logDays: settings.logDays,
-      prebuilt,
+      code,
       network: { vpc, securityGroup },
       environment: {
         EVENTLANE_QUEUE_URL_PREFIX: queueUrlPrefix(settings.prefix),

@@ -1,12 +1,14 @@
 /** The whole lane as one stack: what the lock names and the settings choose. */
 
 import { CfnOutput, Stack, StackProps, Tags } from 'aws-cdk-lib';
+import { Architecture } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 
 import { Alarms, AlarmsProps } from './alarms';
 import { check } from './check';
 import { dashboard } from './dashboard';
 import { EventSourceDrain, ScheduledDrain } from './drain';
+import { CodeSource } from './function';
 import { Ingest } from './ingest';
 import { eventSourceVisibilitySeconds, visibilitySeconds } from './limits';
 import { queueUrlPrefix } from './naming';
@@ -22,6 +24,8 @@ export interface LaneProps {
   readonly streams: readonly string[];
   /** A folder with `<function>/bootstrap` for each function, built already. */
   readonly prebuilt?: string | undefined;
+  /** What the functions are built for. Default ARM. */
+  readonly architecture?: Architecture | undefined;
 }
 
 export class LaneStack extends Stack {
@@ -36,7 +40,7 @@ export class LaneStack extends Stack {
     };
     super(scope, prefix, stackProps);
     for (const [key, value] of Object.entries(settings.tags)) Tags.of(this).add(key, value);
-    const { prebuilt } = props;
+    const code: CodeSource = { prebuilt: props.prebuilt, architecture: props.architecture ?? Architecture.ARM_64 };
 
     const scheduledVisibility = visibilitySeconds(drain.timeoutSeconds);
     const eventSourceVisibility = eventSourceVisibilitySeconds(drain.timeoutSeconds);
@@ -60,7 +64,7 @@ export class LaneStack extends Stack {
     // Without a stream for it there is nothing to wake.
     const nudges =
       onSchedule.length > 0 ? nudgeQueue(this, prefix, eventSourceVisibility) : undefined;
-    const shared = { settings, archive, ledger, prebuilt };
+    const shared = { settings, archive, ledger, code };
     const scheduled =
       nudges === undefined
         ? undefined
@@ -81,9 +85,9 @@ export class LaneStack extends Stack {
           });
 
     const tokens = tokenSource(this, prefix, settings.tokens);
-    const ingest = new Ingest(this, 'Ingest', { settings, queues, tokens, nudges, consent, prebuilt });
+    const ingest = new Ingest(this, 'Ingest', { settings, queues, tokens, nudges, consent, code });
     if (settings.relay !== undefined) {
-      new RelayDispatcher(this, 'Relay', { settings, relay: settings.relay, queues, prebuilt });
+      new RelayDispatcher(this, 'Relay', { settings, relay: settings.relay, queues, code });
     }
 
     const watched: AlarmsProps = {

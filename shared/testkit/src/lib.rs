@@ -24,6 +24,7 @@ pub mod envelopes;
 pub mod golden;
 pub mod process;
 pub mod runtime_api;
+pub mod scripted_dynamo;
 pub mod scripted_http;
 pub mod scripted_sqs;
 pub mod server;

@@ -6,18 +6,20 @@ use anyhow::Context;
 
 use super::emulator::Emulator;
 use super::{localstack, ministack, python, venv};
+use crate::infra::Infra;
 use crate::project::Project;
 
 /// What could be installed, and what not.
 #[derive(Debug, Default)]
 pub(crate) struct Installed {
     emulators: Vec<Emulator>,
+    infra: Option<Infra>,
     missing: Vec<&'static str>,
     left_out: Vec<String>,
 }
 
 impl Installed {
-    /// Installs both emulators; what already stands with the same pins is left alone.
+    /// Installs both emulators and the infrastructure app's packages; what already stands with the same pins is left alone.
     ///
     /// `system` allows system packages to be installed even when not run as root.
     pub(crate) fn install(project: &Project, system: bool) -> anyhow::Result<Self> {
@@ -42,7 +44,19 @@ impl Installed {
             let files = project.root().join("localstack");
             installed.emulators.push(Emulator { part, interpreter, files });
         }
+        match Infra::install(project)? {
+            Ok(infra) => installed.infra = Some(infra),
+            Err(lack) => {
+                installed.missing.push("deployed");
+                installed.left_out.push(lack);
+            }
+        }
         Ok(installed)
+    }
+
+    /// The infrastructure app, where Node is.
+    pub(crate) fn infra(&self) -> Option<&Infra> {
+        self.infra.as_ref()
     }
 
     /// What can be started.
@@ -50,7 +64,7 @@ impl Installed {
         self.emulators.iter()
     }
 
-    /// The emulators that can't run here, by the name their tests carry.
+    /// What can't run here, by the name its tests carry.
     pub(crate) fn missing(&self) -> Vec<&'static str> {
         self.missing.clone()
     }
