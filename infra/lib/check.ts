@@ -39,6 +39,11 @@ export function check(settings: Resolved, streams: readonly string[]): void {
   checkFunctions(faults, settings);
   checkEventSources(faults, settings, streams);
   checkRelay(faults, settings);
+  const claim = settings.consent?.claim;
+  faults.need(
+    claim === undefined || claim.split('.').every((part) => part.trim() !== ''),
+    'consent.claim must be a path such as app_metadata.person_id, without an empty part',
+  );
   const steps = Object.values(RetentionDays).filter((days) => typeof days === 'number' && days < 9999);
   faults.need(
     steps.includes(settings.logDays),
@@ -66,12 +71,17 @@ function checkTokens(faults: Faults, tokens: Tokens): void {
   }
   faults.need(URL.canParse(tokens.url) && new URL(tokens.url).protocol === 'https:', 'tokens.url must be an https URL');
   faults.need(tokens.issuer.trim() !== '', 'tokens.issuer must be set where keys come from a URL');
-  faults.need(tokens.audience.trim() !== '', 'tokens.audience must be set where keys come from a URL');
+  const audiences = [tokens.audience].flat();
+  faults.need(
+    audiences.length > 0 && audiences.every((one) => one.trim() !== '' && !one.includes(',')),
+    'tokens.audience must be set where keys come from a URL, without commas',
+  );
 }
 
 function checkFunctions(faults: Faults, { ingest, drain }: Resolved): void {
   faults.whole('ingest.rate', ingest.rate, 1, 10_000, ' of requests a second');
   faults.whole('ingest.burst', ingest.burst, 1, 5_000, ' of requests');
+  faults.whole('ingest.subjectRatePerMinute', ingest.subjectRatePerMinute, 1, 60_000, ' of requests');
   faults.whole('ingest.memoryMb', ingest.memoryMb, 128, 10_240, ' of MiB');
   faults.whole('ingest.reservedConcurrency', ingest.reservedConcurrency, 1, 1_000_000);
   faults.whole('drain.timeoutSeconds', drain.timeoutSeconds, 10, 900, ' of seconds');

@@ -61,8 +61,13 @@ export class Ingest extends Construct {
       environment: {
         EVENTLANE_QUEUE_URL_PREFIX: queueUrlPrefix(settings.prefix),
         ...props.tokens.environment,
-        ...(nudges === undefined ? {} : { EVENTLANE_NUDGE_QUEUE_URL: nudges.queueUrl }),
-        ...(consent === undefined ? {} : { EVENTLANE_CONSENT_TABLE: consent.tableName }),
+        ...optional({
+          EVENTLANE_CONSENT_TABLE: consent?.tableName,
+          EVENTLANE_CONSENT_CLAIM: settings.consent?.claim,
+          EVENTLANE_CONSENT_DEFAULT: settings.consent?.default,
+          EVENTLANE_NUDGE_QUEUE_URL: nudges?.queueUrl,
+          EVENTLANE_RATE_PER_MINUTE: settings.ingest.subjectRatePerMinute?.toString(),
+        }),
       },
     });
     const targets = props.queues.map(({ queue }) => queue.queueArn);
@@ -125,4 +130,9 @@ export class Ingest extends Construct {
     // Ends with a slash already.
     return { url: `${url.url}${ROUTE.slice(1)}`, serverErrors };
   }
+}
+
+/** Variables without those that have no value. */
+function optional(variables: Record<string, string | undefined>): Record<string, string> {
+  return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined)) as Record<string, string>;
 }

@@ -9,8 +9,12 @@ export type Tokens =
       readonly url: string;
       /** What `iss` must be. */
       readonly issuer: string;
-      /** What the audience claim must hold. */
-      readonly audience: string;
+      /** What the audience claim must hold, or several of which it must hold one. */
+      readonly audience: string | readonly string[];
+      /** The claim that carries the audience. Amazon Cognito's access tokens have `client_id`. Default `aud`. */
+      readonly audienceClaim?: 'aud' | 'client_id';
+      /** What `token_use` must be, with Amazon Cognito. Default: not looked at. */
+      readonly tokenUse?: 'access' | 'id';
       /** Seconds by which times may be off, 0 to 300. Default 30. */
       readonly leewaySeconds?: number;
     }
@@ -30,6 +34,14 @@ export interface EventSource {
   readonly maximumConcurrency: number;
   /** Messages an invocation, 1 to 10. Default 1: a message is a sub-batch of many events already. */
   readonly batchSize?: number;
+}
+
+/** The gate that asks a table, keyed by `subject`, what a token's holder allows and declines. */
+export interface Consent {
+  /** What holds where the table says nothing. Default `deny`. */
+  readonly default?: 'deny' | 'allow';
+  /** The claim that is the subject, a path with dots. Default `sub`. */
+  readonly claim?: string;
 }
 
 /** The dispatcher of a service's transactional outbox, in the database's network. */
@@ -61,6 +73,8 @@ export interface Settings {
     /** Requests a second, and in a burst, before 429. Default 100 and 200. */
     readonly rate?: number;
     readonly burst?: number;
+    /** Requests a minute of one subject, 1 to 60000, before 429. Default: no such limit. */
+    readonly subjectRatePerMinute?: number;
     /** MiB, 128 to 10240. Default 512. */
     readonly memoryMb?: number;
     /** Invocations kept for it, and its most. Default none: a new account has none to keep. */
@@ -82,8 +96,8 @@ export interface Settings {
   };
   /** Whether handlers are behind an idempotency ledger. The shipped archive needs none. Default `false`. */
   readonly ledger?: boolean;
-  /** Whether the gate asks a table of consents. Default `false`. */
-  readonly consent?: boolean;
+  /** Default none: the lane's own gate decides alone. `{}` makes the table, with its defaults. */
+  readonly consent?: Consent;
   /** Default none. */
   readonly relay?: Relay;
   /** Days that logs are kept; one of CloudWatch's steps. Default 30. */
@@ -99,14 +113,11 @@ type Filled<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> };
 /** Settings with every default in its place. */
 export interface Resolved extends Omit<Settings, 'ingest' | 'drain'> {
   readonly prefix: string;
-  readonly ingest: Omit<Filled<NonNullable<Settings['ingest']>>, 'reservedConcurrency'> & {
-    readonly reservedConcurrency?: number;
-  };
-  readonly drain: Omit<Filled<NonNullable<Settings['drain']>>, 'reservedConcurrency'> & {
-    readonly reservedConcurrency?: number;
-  };
+  readonly ingest: Omit<Filled<NonNullable<Settings['ingest']>>, 'reservedConcurrency' | 'subjectRatePerMinute'> &
+    Pick<NonNullable<Settings['ingest']>, 'reservedConcurrency' | 'subjectRatePerMinute'>;
+  readonly drain: Omit<Filled<NonNullable<Settings['drain']>>, 'reservedConcurrency'> &
+    Pick<NonNullable<Settings['drain']>, 'reservedConcurrency'>;
   readonly ledger: boolean;
-  readonly consent: boolean;
   readonly logDays: number;
   readonly tags: Readonly<Record<string, string>>;
 }
@@ -127,7 +138,6 @@ export function resolve(settings: Settings): Resolved {
       ...settings.drain,
     },
     ledger: settings.ledger ?? false,
-    consent: settings.consent ?? false,
     logDays: settings.logDays ?? 30,
     tags: settings.tags ?? { app: 'eventlane' },
   };

@@ -59,7 +59,7 @@ export class LaneStack extends Stack {
 
     const archive = table(this, 'Archive', `${prefix}-archive`, ARCHIVE);
     const ledger = settings.ledger ? table(this, 'Ledger', `${prefix}-ledger`, LEDGER) : undefined;
-    const consent = settings.consent ? table(this, 'Consent', `${prefix}-consent`, CONSENT) : undefined;
+    const consent = settings.consent === undefined ? undefined : table(this, 'Consent', `${prefix}-consent`, CONSENT);
 
     // Without a stream for it there is nothing to wake.
     const nudges =

@@ -23,12 +23,15 @@ export function tokenSource(scope: Construct, prefix: string, tokens: Tokens): T
     if (value !== undefined) environment[name] = String(value);
   };
   set('EVENTLANE_ISSUER', tokens.issuer);
-  set('EVENTLANE_AUDIENCE', tokens.audience);
   set('EVENTLANE_LEEWAY_SECONDS', tokens.leewaySeconds);
   if (tokens.kind === 'jwks') {
+    set('EVENTLANE_AUDIENCE', [tokens.audience].flat().join(','));
+    set('EVENTLANE_AUDIENCE_CLAIM', tokens.audienceClaim);
+    set('EVENTLANE_TOKEN_USE', tokens.tokenUse);
     set('EVENTLANE_JWKS_URL', tokens.url);
     return { environment };
   }
+  set('EVENTLANE_AUDIENCE', tokens.audience);
   const secretName = tokens.secretName ?? generated(scope, `${prefix}/hs256`);
   set('EVENTLANE_HS256_SECRET', SecretValue.secretsManager(secretName).unsafeUnwrap());
   return { environment, secretName };

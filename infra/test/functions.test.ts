@@ -66,7 +66,7 @@ test('no secret is in the template', () => {
     environment(template(EVERYTHING), 'lane-ingest');
   assert.deepEqual(
     [EVENTLANE_JWKS_URL, EVENTLANE_ISSUER, EVENTLANE_AUDIENCE, EVENTLANE_LEEWAY_SECONDS, EVENTLANE_HS256_SECRET],
-    ['https://login.example.com/.well-known/jwks.json', 'https://login.example.com/', 'events', '10', undefined],
+    ['https://login.example.com/.well-known/jwks.json', 'https://login.example.com/', 'events,events-beta', '10', undefined],
   );
 });
 

@@ -29,7 +29,8 @@ test('nonsense is refused in one error that names every offender', () => {
     prefix: 'event_lane',
     account: '1',
     tokens: { kind: 'jwks', url: 'http://login.example.com', issuer: '', audience: ' ', leewaySeconds: 301 },
-    ingest: { rate: 0, burst: 1.5, memoryMb: 100, reservedConcurrency: 0 },
+    consent: { claim: 'a..b' },
+    ingest: { subjectRatePerMinute: 0, rate: 0, burst: 1.5, memoryMb: 100, reservedConcurrency: 0 },
     drain: {
       timeoutSeconds: 901,
       marginSeconds: 900,
@@ -51,7 +52,7 @@ test('nonsense is refused in one error that names every offender', () => {
   });
   const named = [
     'prefix is', 'account must', 'account and region', 'tokens.leewaySeconds', 'tokens.url', 'tokens.issuer',
-    'tokens.audience', 'ingest.rate', 'ingest.burst', 'ingest.memoryMb', 'ingest.reservedConcurrency',
+    'tokens.audience', 'consent.claim', 'ingest.subjectRatePerMinute', 'ingest.rate', 'ingest.burst', 'ingest.memoryMb', 'ingest.reservedConcurrency',
     'drain.timeoutSeconds', 'drain.marginSeconds', 'drain.maxAttempts', 'drain.memoryMb',
     'drain.reservedConcurrency', 'drain.eventSources.unheard_of', 'drain.eventSources.issue_viewed.maximumConcurrency',
     'drain.eventSources.issue_viewed.batchSize', 'relay.vpcId', 'relay.subnetIds', 'relay.availabilityZones',

@@ -25,10 +25,12 @@ export const EVERYTHING: Settings = {
     kind: 'jwks',
     url: 'https://login.example.com/.well-known/jwks.json',
     issuer: 'https://login.example.com/',
-    audience: 'events',
+    audience: ['events', 'events-beta'],
+    audienceClaim: 'client_id',
+    tokenUse: 'access',
     leewaySeconds: 10,
   },
-  ingest: { front: 'function-url', memoryMb: 1024, reservedConcurrency: 50 },
+  ingest: { front: 'function-url', memoryMb: 1024, reservedConcurrency: 50, subjectRatePerMinute: 600 },
   drain: {
     timeoutSeconds: 120,
     marginSeconds: 15,
@@ -38,7 +40,7 @@ export const EVERYTHING: Settings = {
     eventSources: { issue_viewed: { maximumConcurrency: 5 }, review_graded: { maximumConcurrency: 2, batchSize: 10 } },
   },
   ledger: true,
-  consent: true,
+  consent: { default: 'allow', claim: 'app_metadata.person_id' },
   relay: {
     vpcId: 'vpc-0a1b2c3d',
     subnetIds: ['subnet-0a1b2c3d', 'subnet-1a1b2c3d'],

@@ -117,8 +117,10 @@ const PARTS: &str = "the events that a handler names go back as a message of the
 #[test]
 fn the_ingest_calls_what_its_role_allows_and_nothing_is_allowed_beside() {
     let bench = Bench::start();
-    let ingest = bench.run("lane-ingest", "ingest", &[("EVENTLANE_HS256_SECRET", tokens::HS256_SECRET)]);
-    let claims = json!({"sub": "tester", "iss": "https://login.example.com/", "aud": "events",
+    let secret = [("EVENTLANE_HS256_SECRET", tokens::HS256_SECRET), ("EVENTLANE_AUDIENCE", "events")];
+    let ingest = bench.run("lane-ingest", "ingest", &secret);
+    let claims = json!({"sub": "tester", "iss": "https://login.example.com/", "aud": "events", "client_id": "events",
+        "token_use": "access",
         "app_metadata": {"person_id": 7}, "exp": tokens::FAR_EXPIRY});
     let events: Vec<Event> =
         (1..).zip(payloads()).map(|(n, (stream, payload))| Event::new(n, stream, payload)).collect();
@@ -127,7 +129,13 @@ fn the_ingest_calls_what_its_role_allows_and_nothing_is_allowed_beside() {
     let answer = ingest.invoke(&gateway::event("/api/events", &headers, batch(&events).as_bytes()));
     assert_eq!(answer["statusCode"], 200, "{answer}");
     assert_eq!(answer["body"].as_str().unwrap().matches("acked").count(), 4, "{answer}");
-    ingest.is_allowed_exactly("lane-ingest", &[]);
+    ingest.is_allowed_exactly(
+        "lane-ingest",
+        &[
+            ("sqs:SendMessage", "-drain-nudge", "one a second at most, and not awaited to its end"),
+            ("dynamodb:GetItem", "-consent", "asked where the gate is the table's"),
+        ],
+    );
 }
 
 #[test]

@@ -79,7 +79,8 @@ async fn is_taken(client: &Client, url: &str, probe: &str) -> bool {
             send(client, url, &"x".repeat(MESSAGE - 10), 1).await
         }
         "two entries over a call together" => {
-            send_batch(client, url, &["x".repeat(MESSAGE * 6 / 10); 2]).await
+            let body = "x".repeat(MESSAGE * 6 / 10);
+            send_batch(client, url, &[body.clone(), body]).await
         }
         "U+FFFF" => send_batch(client, url, &["\u{ffff}".to_owned()]).await,
         "an empty body" => send(client, url, "", 0).await,
