@@ -209,7 +209,7 @@ fn trouble(bench: &Bench, stream: &str) {
     bench.sqs.put(&queue, &body, &[("v", Attribute::number(2))]);
 }
 
-/// The archive is slow until a mark was renewed, and refuses once.
+/// The archive refuses once, and then is slow until a mark was renewed.
 fn script(bench: &Bench) {
     let put = DynamoCall::new("PutItem", "lane-archive");
     bench.dynamo.hold(put.clone(), DynamoCall::new("UpdateItem", "lane-ledger"));

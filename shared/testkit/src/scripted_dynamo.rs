@@ -73,7 +73,7 @@ impl ScriptedDynamo {
         self.shared.state().refused.push(call);
     }
 
-    /// Answers the next such call only after another one has come.
+    /// Answers the next such call that isn't refused only after another one has come.
     pub fn hold(&self, call: DynamoCall, until: DynamoCall) {
         self.shared.state().held.push((call, until));
     }
@@ -94,7 +94,9 @@ impl Shared {
     fn take(&self, call: DynamoCall) -> bool {
         let mut state = self.state();
         let refused = take(&mut state.refused, |refused| *refused == call).is_some();
-        let until = take(&mut state.held, |(held, _)| *held == call).map(|(_, until)| until);
+        // One that is refused is refused at once.
+        let held = if refused { None } else { take(&mut state.held, |(held, _)| *held == call) };
+        let until = held.map(|(_, until)| until);
         state.calls.push(call);
         let from = state.calls.len();
         self.changed.notify_all();

@@ -158,11 +158,16 @@ pub(crate) fn records(
         let got = runtime.block_on(receive.send()).unwrap().messages.unwrap_or_default();
         assert!(!got.is_empty(), "{} of {count} messages came", records.len());
         records.extend(got.into_iter().map(|message| {
+            let attributes = message.message_attributes.unwrap_or_default().into_iter();
+            let attributes: serde_json::Map<_, _> = attributes
+                .map(|(name, one)| {
+                    (name, serde_json::json!({"stringValue": one.string_value, "dataType": one.data_type}))
+                })
+                .collect();
             serde_json::json!({
                 "messageId": message.message_id, "receiptHandle": message.receipt_handle,
                 "body": message.body, "attributes": {"ApproximateReceiveCount": "1"},
-                "messageAttributes": {"v": {"stringValue": "1", "dataType": "Number"}},
-                "eventSource": "aws:sqs",
+                "messageAttributes": attributes, "eventSource": "aws:sqs",
                 "eventSourceARN": format!("arn:aws:sqs:us-east-1:000000000000:{name}"),
             })
         }));
