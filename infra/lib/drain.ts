@@ -59,8 +59,7 @@ function drainFunction(
   const deadLetters = queues.map((stream) => stream.deadLetters.queueArn);
   // Beside reading: a lease is renewed, and what failed in part goes back as a message of its own.
   created.allow([...POLL, 'sqs:ChangeMessageVisibility', 'sqs:SendMessage'], ...sources);
-  // What waits there is counted when a stream looks empty at its in-flight cap.
-  created.allow(['sqs:SendMessage', 'sqs:GetQueueAttributes'], ...deadLetters);
+  created.allow(['sqs:SendMessage'], ...deadLetters);
   created.allow(['dynamodb:PutItem'], archive.tableArn);
   if (ledger !== undefined) {
     created.allow(['dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'], ledger.tableArn);
@@ -78,6 +77,8 @@ export class ScheduledDrain extends Construct {
     const { prefix } = props.settings;
     this.function = drainFunction(this, 'Handler', `${prefix}-drain`, props.visibilitySeconds, props);
     this.function.allow(POLL, props.nudges.queueArn);
+    // A pass counts what a stream holds, dead letters too, before it calls the stream empty.
+    this.function.allow(['sqs:GetQueueAttributes'], ...props.queues.map(({ deadLetters }) => deadLetters.queueArn));
     new CfnEventSourceMapping(this, 'Nudge', {
       functionName: this.function.function.functionName,
       eventSourceArn: props.nudges.queueArn,
