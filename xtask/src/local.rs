@@ -1,16 +1,19 @@
 //! `cargo xtask local`: the services in the background, for development.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context;
 
+use crate::infra::Lane;
 use crate::project::Project;
 use crate::services::{self, Installed, Life, Services};
-use crate::shell;
+use crate::{shell, test};
 
-/// Starts the services unless they run, and prints what to export.
+/// Starts the services unless they run, deploys the lane, and prints what to export.
 pub(crate) fn up(project: &Project) -> anyhow::Result<()> {
     let folder = folder(project);
     let known = read(&folder);
@@ -33,7 +36,31 @@ pub(crate) fn up(project: &Project) -> anyhow::Result<()> {
         .collect();
     let lines: String = started.iter().map(Entry::line).collect();
     fs::write(folder.join("services"), lines).context("write down what was started")?;
+    if let (Some(infra), Some(emulator)) = (installed.infra(), services.deployable()) {
+        test::build(project)?;
+        tell(&folder, &infra.deploy(emulator, &project.bin_dir()?, &folder)?)?;
+    }
     export(project, &installed, &started)
+}
+
+/// Keeps what a lane's user needs where only they can read it.
+fn tell(folder: &Path, lane: &Lane) -> anyhow::Result<()> {
+    let secret = folder.join("token-secret");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&secret)?;
+    file.write_all(lane.token_secret.as_bytes()).context("keep the token secret")?;
+    let exports: String = lane
+        .environment()
+        .iter()
+        .filter(|(_, value)| *value != lane.token_secret)
+        .map(|(name, value)| format!("export {name}={value}\n"))
+        .collect();
+    let secret = secret.display();
+    let told = format!(
+        "# the lane takes events at {}\n# a token: eventlane token --sub me --hs256-secret-file {secret}\n\
+         {exports}export EVENTLANE_TEST_LANE_SECRET=\"$(cat {secret})\"\n",
+        lane.url
+    );
+    fs::write(folder.join("lane"), told).context("write down the lane")
 }
 
 /// Stops what `up` started; nothing running is fine.
@@ -63,6 +90,8 @@ fn export(project: &Project, installed: &Installed, services: &[Entry]) -> anyho
     if let Some((variable, python)) = installed.schemathesis() {
         println!("export {variable}={}", python.display());
     }
+    // What an earlier `up` has deployed is there as long as the services are.
+    print!("{}", fs::read_to_string(folder(project).join("lane")).unwrap_or_default());
     Ok(())
 }
 

@@ -1,10 +1,13 @@
 //! `cargo xtask`: the one tool for working on Eventlane.
 #![expect(clippy::print_stdout, reason = "a command talks to its user on stdout")]
 
+mod bundle;
 mod fuzz;
+mod infra;
 mod lint;
 mod local;
 mod project;
+mod sbom;
 mod services;
 mod shell;
 mod soak;
@@ -42,7 +45,16 @@ enum Task {
     },
     /// Fuzz the door: libFuzzer where a nightly toolchain is, Schemathesis for the API.
     Fuzz(fuzz::Options),
-    /// The local services alone, in the background, for development.
+    /// The infrastructure app.
+    Infra {
+        #[command(subcommand)]
+        action: InfraTask,
+    },
+    /// Build the functions for Lambda (ARM) and report their sizes.
+    Bundle,
+    /// Write a bill of materials of each program to `target/sbom`.
+    Sbom,
+    /// A lane on a local AWS, in the background: the services, and the real stack deployed to them.
     Local {
         #[command(subcommand)]
         action: Local,
@@ -61,10 +73,20 @@ struct TestArgs {
 
 #[derive(Debug, Subcommand)]
 enum Local {
-    /// Start them, and print what to export.
+    /// Start them, deploy, and print the lane's URL and what to export.
     Up,
-    /// Stop them.
+    /// Stop them; what was deployed is gone with them.
     Down,
+}
+
+#[derive(Debug, Subcommand)]
+enum InfraTask {
+    /// Show what a deployment would change: `cdk diff`.
+    Diff {
+        /// Passed on to `cdk diff`.
+        #[arg(last = true)]
+        args: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -87,6 +109,9 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Golden(TestArgs { install, args }) => test::test(&project, Goldens::Write, install, &args),
         Task::Fuzz(options) => fuzz::run(&project, &options),
         Task::Soak { soak } => soak::run(&project, &soak),
+        Task::Infra { action: InfraTask::Diff { args } } => infra::diff(&project, &args),
+        Task::Sbom => sbom::sbom(&project),
+        Task::Bundle => bundle::bundle(&project),
         Task::Local { action: Local::Up } => local::up(&project),
         Task::Local { action: Local::Down } => local::down(&project),
     }

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use anyhow::bail;
 
+use crate::infra::Lane;
 use crate::project::{Project, in_ci};
 use crate::services::{Installed, Life, RunFolder, Services};
 use crate::shell;
@@ -37,25 +38,33 @@ pub(crate) fn test(
     }
     // One build of all binaries before the tests, so that the functions they start share features
     // and artefacts with the test binaries.
-    shell::run(project.cargo().args([
-        "build",
-        "--profile",
-        "ci",
-        "--workspace",
-        "--features",
-        FEATURES,
-        "--bins",
-    ]))?;
+    build(project)?;
+    // A run that is narrowed is about what it names.
+    if let (Some(infra), true) = (installed.infra(), args.is_empty()) {
+        infra.test(goldens)?;
+    }
 
     let run = RunFolder::temporary(project)?;
     let services = Services::start(&installed, run.path(), Life::WithUs)?;
-    let tested = shell::run(&mut cargo_test(project, goldens, &installed, &services, args)?);
+    let lane = match (installed.infra(), services.deployable()) {
+        (Some(infra), Some(emulator)) => Some(infra.deploy(emulator, &project.bin_dir()?, run.path())?),
+        _ => None,
+    };
+    let mut cargo = cargo_test(project, goldens, &installed, &services, args)?;
+    cargo.envs(lane.iter().flat_map(Lane::environment));
+    let tested = shell::run(&mut cargo);
     drop(services);
     match &tested {
         Ok(()) => println!("every test passed; the local services are stopped"),
         Err(_) => println!("the local services are stopped; their logs: {}", run.keep_logs()?.display()),
     }
     tested
+}
+
+/// Builds every binary.
+pub(crate) fn build(project: &Project) -> anyhow::Result<()> {
+    let bins = ["build", "--profile", "ci", "--workspace", "--features", FEATURES, "--bins"];
+    shell::run(project.cargo().args(bins))
 }
 
 fn cargo_test(

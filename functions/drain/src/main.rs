@@ -35,11 +35,14 @@ async fn main() -> Result<(), Error> {
         let ledger = DynamoLedger::new(&config, table, clock);
         handler = Arc::new(Deduplicated::new(handler, Arc::new(ledger)));
     }
-    let consumer = EventConsumer::builder(Arc::new(eventlane_lane::registry()?), queue.clone())
+    let mut builder = EventConsumer::builder(Arc::new(eventlane_lane::registry()?), queue.clone())
         .producer(queue)
         .handler_for_the_rest(handler)
-        .options(settings.delivery)
-        .build()?;
+        .options(settings.delivery);
+    if let Some(streams) = settings.streams {
+        builder = builder.streams(streams);
+    }
+    let consumer = builder.build()?;
     let (consumer, margin, prefix) = (&consumer, settings.margin, settings.queue_url_prefix.as_str());
     lambda_runtime::run(service_fn(|event: LambdaEvent<Value>| async move {
         let budget = budget(&event.context, SystemClock.now_us(), margin);

@@ -3,6 +3,7 @@
 //! | variable | what |
 //! | --- | --- |
 //! | `EVENTLANE_QUEUE_URL_PREFIX` | URL of the queues up to the stream's name, region and account in it |
+//! | `EVENTLANE_STREAMS` | the streams it takes, comma between; all of the registry if not set |
 //! | `EVENTLANE_ARCHIVE_TABLE` | the DynamoDB table that events are archived in |
 //! | `EVENTLANE_LEDGER_TABLE` | a DynamoDB table of idempotency marks; without it the archive's key alone dedupes |
 //! | `EVENTLANE_HALVE` | `true` tries halves on the last attempt; `false` if not set |
@@ -18,6 +19,7 @@ use eventlane_consumer::DeliveryOptions;
 
 pub(crate) struct Settings {
     pub(crate) queue_url_prefix: String,
+    pub(crate) streams: Option<Vec<String>>,
     pub(crate) archive_table: String,
     pub(crate) ledger_table: Option<String>,
     pub(crate) delivery: DeliveryOptions,
@@ -49,9 +51,13 @@ impl Settings {
         }
         let delivery =
             DeliveryOptions { visibility: Duration::from_secs(visibility), max_attempts, halve, ..defaults };
+        // Unknown names are judged by the consumer, which knows the registry.
+        let streams =
+            set("EVENTLANE_STREAMS").map(|list| list.split(',').map(|name| name.trim().to_owned()).collect());
         let ledger_table = set("EVENTLANE_LEDGER_TABLE");
         Ok(Self {
             queue_url_prefix,
+            streams,
             archive_table,
             ledger_table,
             delivery,
@@ -80,6 +86,21 @@ fn number<T: FromStr>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn streams_are_a_list_and_all_when_not_set() {
+        let variable = |name: &str, streams: &str| match name {
+            "EVENTLANE_HALVE" => Some("true".to_owned()),
+            "EVENTLANE_STREAMS" => Some(streams.to_owned()),
+            _ => Some("1".to_owned()),
+        };
+        let streams = |text: &str| Settings::read(|name| variable(name, text)).unwrap().streams;
+        assert_eq!(
+            streams("issue_viewed, earthquake"),
+            Some(vec!["issue_viewed".to_owned(), "earthquake".to_owned()])
+        );
+        assert_eq!(streams(" "), None);
+    }
 
     #[test]
     fn every_offender_is_named_in_one_error() {

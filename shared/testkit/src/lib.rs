@@ -25,6 +25,7 @@ pub mod golden;
 pub mod jwks;
 pub mod process;
 pub mod runtime_api;
+pub mod scripted_dynamo;
 pub mod scripted_http;
 pub mod scripted_sqs;
 pub mod server;

@@ -86,26 +86,7 @@ impl Aws {
 
     /// Messages of a stream's queue as Lambda's event source hands them over: leased, 30 s.
     pub(crate) fn records(&self, stream: &str, count: usize) -> Vec<serde_json::Value> {
-        let url = format!("{}-{stream}", self.prefix);
-        let name = url.rsplit('/').next().unwrap().to_owned();
-        let mut records = Vec::new();
-        while records.len() < count {
-            let receive = self.sqs.receive_message().queue_url(&url).max_number_of_messages(10);
-            let receive = receive.visibility_timeout(30).wait_time_seconds(1);
-            let receive = receive.message_attribute_names("All");
-            let got = self.runtime.block_on(receive.send()).unwrap().messages.unwrap_or_default();
-            assert!(!got.is_empty(), "{} of {count} messages came", records.len());
-            records.extend(got.into_iter().map(|message| {
-                serde_json::json!({
-                    "messageId": message.message_id, "receiptHandle": message.receipt_handle,
-                    "body": message.body, "attributes": {"ApproximateReceiveCount": "1"},
-                    "messageAttributes": {"v": {"stringValue": "1", "dataType": "Number"}},
-                    "eventSource": "aws:sqs",
-                    "eventSourceARN": format!("arn:aws:sqs:us-east-1:000000000000:{name}"),
-                })
-            }));
-        }
-        records
+        records(&self.runtime, &self.sqs, &format!("{}-{stream}", self.prefix), count)
     }
 
     /// The drain's answer to an event of its own.
@@ -142,21 +123,7 @@ impl Aws {
     }
 
     pub(crate) fn scan(&self) -> Vec<Archived> {
-        let table = self.prefix.rsplit('/').next().unwrap();
-        let mut events = Vec::new();
-        let mut start: Option<HashMap<String, AttributeValue>> = None;
-        loop {
-            let scan = self.dynamo.scan().table_name(table).set_exclusive_start_key(start.take());
-            let page = self.runtime.block_on(scan.send()).unwrap();
-            events.extend(page.items().iter().map(|item| {
-                let text = |name: &str| item[name].as_s().unwrap().clone();
-                Archived { stream: text("stream"), event_id: text("event_id"), payload: text("payload") }
-            }));
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                return events;
-            }
-        }
+        scan(&self.runtime, &self.dynamo, self.prefix.rsplit('/').next().unwrap())
     }
 }
 
@@ -175,7 +142,58 @@ impl Lane for Aws {
     }
 }
 
-fn config(endpoint: &str) -> SdkConfig {
+/// Messages of a queue as Lambda's event source hands them over: leased, 30 s.
+pub(crate) fn records(
+    runtime: &Runtime,
+    sqs: &aws_sdk_sqs::Client,
+    url: &str,
+    count: usize,
+) -> Vec<serde_json::Value> {
+    let name = url.rsplit('/').next().unwrap().to_owned();
+    let mut records = Vec::new();
+    while records.len() < count {
+        let receive = sqs.receive_message().queue_url(url).max_number_of_messages(10);
+        let receive = receive.visibility_timeout(30).wait_time_seconds(1);
+        let receive = receive.message_attribute_names("All");
+        let got = runtime.block_on(receive.send()).unwrap().messages.unwrap_or_default();
+        assert!(!got.is_empty(), "{} of {count} messages came", records.len());
+        records.extend(got.into_iter().map(|message| {
+            let attributes = message.message_attributes.unwrap_or_default().into_iter();
+            let attributes: serde_json::Map<_, _> = attributes
+                .map(|(name, one)| {
+                    (name, serde_json::json!({"stringValue": one.string_value, "dataType": one.data_type}))
+                })
+                .collect();
+            serde_json::json!({
+                "messageId": message.message_id, "receiptHandle": message.receipt_handle,
+                "body": message.body, "attributes": {"ApproximateReceiveCount": "1"},
+                "messageAttributes": attributes, "eventSource": "aws:sqs",
+                "eventSourceARN": format!("arn:aws:sqs:us-east-1:000000000000:{name}"),
+            })
+        }));
+    }
+    records
+}
+
+/// Every event of an archive's table.
+pub(crate) fn scan(runtime: &Runtime, dynamo: &aws_sdk_dynamodb::Client, table: &str) -> Vec<Archived> {
+    let mut events = Vec::new();
+    let mut start: Option<HashMap<String, AttributeValue>> = None;
+    loop {
+        let scan = dynamo.scan().table_name(table).set_exclusive_start_key(start.take());
+        let page = runtime.block_on(scan.send()).unwrap();
+        events.extend(page.items().iter().map(|item| {
+            let text = |name: &str| item[name].as_s().unwrap().clone();
+            Archived { stream: text("stream"), event_id: text("event_id"), payload: text("payload") }
+        }));
+        start = page.last_evaluated_key;
+        if start.is_none() {
+            return events;
+        }
+    }
+}
+
+pub(crate) fn config(endpoint: &str) -> SdkConfig {
     let credentials = aws_sdk_sqs::config::Credentials::new("test", "test", None, None, "test");
     SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())

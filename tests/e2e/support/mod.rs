@@ -1,10 +1,12 @@
 //! What the tests share: the two kinds of lane, and a way to post to them.
 
 pub(crate) mod aws;
+pub(crate) mod deployed;
 pub(crate) mod embedded;
 pub(crate) mod function;
 pub(crate) mod gateway;
 pub(crate) mod post;
+pub(crate) mod template;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

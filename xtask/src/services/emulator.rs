@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
+use super::aws_json::{self, AwsJson};
 use super::group::{self, Life};
 use super::health;
 
@@ -122,6 +123,11 @@ impl Running {
     /// Its endpoint.
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Calls it.
+    pub(crate) fn aws_json(&self, call: &AwsJson) -> anyhow::Result<String> {
+        aws_json::call(self.port, call).with_context(|| format!("call {}", self.part.title))
     }
 
     /// The id of its process group, which is its leader's process id.

@@ -8,6 +8,7 @@ use anyhow::Context;
 use super::database::{PARTS, Server};
 use super::emulator::Emulator;
 use super::{localstack, ministack, python, schemathesis, venv};
+use crate::infra::Infra;
 use crate::project::Project;
 
 /// What could be installed, and what not.
@@ -16,13 +17,14 @@ pub(crate) struct Installed {
     emulators: Vec<Emulator>,
     schemathesis: Option<PathBuf>,
     servers: Vec<Server>,
+    infra: Option<Infra>,
     missing: Vec<&'static str>,
     left_out: Vec<String>,
 }
 
 impl Installed {
-    /// Installs both emulators, Schemathesis and the database servers; what already stands with the same
-    /// pins is left alone.
+    /// Installs the emulators, Schemathesis, the database servers and the infrastructure app's packages;
+    /// what already stands with the same pins is left alone.
     ///
     /// `system` allows system packages to be installed even when not run as root.
     pub(crate) fn install(project: &Project, system: bool) -> anyhow::Result<Self> {
@@ -49,6 +51,13 @@ impl Installed {
         }
         installed.add_schemathesis(project, system)?;
         installed.add_databases(system);
+        match Infra::install(project)? {
+            Ok(infra) => installed.infra = Some(infra),
+            Err(lack) => {
+                installed.missing.push("deployed");
+                installed.left_out.push(lack);
+            }
+        }
         Ok(installed)
     }
 
@@ -99,12 +108,17 @@ impl Installed {
         &self.servers
     }
 
+    /// The infrastructure app, where Node is.
+    pub(crate) fn infra(&self) -> Option<&Infra> {
+        self.infra.as_ref()
+    }
+
     /// What can be started.
     pub(crate) fn emulators(&self) -> impl Iterator<Item = &Emulator> {
         self.emulators.iter()
     }
 
-    /// What can't run here, by the name their tests carry.
+    /// What can't run here, by the name its tests carry.
     pub(crate) fn missing(&self) -> Vec<&'static str> {
         self.missing.clone()
     }

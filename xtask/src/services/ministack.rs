@@ -1,4 +1,4 @@
-//! ministack: DynamoDB, and later the deployed stack.
+//! ministack: DynamoDB, and the deployed stack with its functions as processes.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use super::emulator::{Part, Start};
 /// How it is installed and started.
 pub(super) const PART: Part = Part {
     name: "ministack",
-    title: "ministack (DynamoDB)",
+    title: "ministack (DynamoDB, the deployed stack)",
     variable: "EVENTLANE_TEST_MINISTACK",
     python: (3, 10),
     requirements: "requirements-ministack.txt",
@@ -16,8 +16,7 @@ pub(super) const PART: Part = Part {
 };
 
 fn command(start: &Start<'_>, command: &mut Command) {
-    // The module, not the installed script: that one holds the venv's path and breaks on a move.
-    command.arg(start.interpreter).args(["-c", "from ministack.app import main; main()"]);
+    command.arg(start.interpreter).arg(start.files.join("ministack_host.py"));
     command
         .env("HOME", start.folder)
         .env("TMPDIR", start.folder)
@@ -27,6 +26,8 @@ fn command(start: &Start<'_>, command: &mut Command) {
         .env("BIND_HOST", "127.0.0.1")
         .env("MINISTACK_HOST", "localhost")
         .env("GATEWAY_PORT", start.port.to_string())
+        // It hands this to the functions it starts.
+        .env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", start.port))
         // Functions run as processes, whether or not this machine has Docker.
         .env("DOCKER_HOST", "unix:///nonexistent.sock");
 }

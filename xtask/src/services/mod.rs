@@ -4,6 +4,7 @@
 //! Everything is installed into and written below the project's `.local/`; every server listens on
 //! loopback alone, on a port nobody else uses.
 
+mod aws_json;
 mod database;
 mod emulator;
 mod group;
@@ -11,18 +12,19 @@ mod health;
 mod install;
 mod localstack;
 mod ministack;
-mod python;
+pub(crate) mod python;
 mod run_folder;
 mod schemathesis;
 mod system;
-mod venv;
+pub(crate) mod venv;
 
 use std::path::Path;
 use std::thread;
 
 use anyhow::anyhow;
 
-use emulator::Running;
+pub(crate) use aws_json::AwsJson;
+pub(crate) use emulator::Running;
 pub(crate) use group::{Life, is_alive, stop_detached};
 pub(crate) use install::Installed;
 pub(crate) use run_folder::RunFolder;
@@ -77,6 +79,11 @@ impl Services {
     /// What the tests read: where each service is.
     pub(crate) fn environment(&self) -> impl Iterator<Item = (&'static str, String)> {
         self.iter().map(|service| (service.variable, service.url))
+    }
+
+    /// The emulator that a stack can be deployed to.
+    pub(crate) fn deployable(&self) -> Option<&Running> {
+        self.running.iter().find(|service| service.name() == ministack::PART.name)
     }
 
     /// Each service that runs.

@@ -12,7 +12,7 @@ const NAMES: [&str; 5] = ["python3.13", "python3.12", "python3.11", "python3.10"
 ///
 /// Each candidate is asked: a version manager puts names on the path that then only explain why
 /// they don't run.
-pub(super) fn find(least: (u32, u32)) -> Option<PathBuf> {
+pub(crate) fn find(least: (u32, u32)) -> Option<PathBuf> {
     let candidates = NAMES.iter().map(PathBuf::from).chain(managed());
     candidates.into_iter().find(|python| version(python).is_some_and(|found| found >= least))
 }

@@ -13,7 +13,7 @@ use crate::shell;
 ///
 /// A stamp with the pins and the Python is written last, so an installation that was cut short is
 /// made anew, and one that stands costs nothing.
-pub(super) fn ensure(python: &Path, folder: &Path, pins: &Path, system: bool) -> anyhow::Result<PathBuf> {
+pub(crate) fn ensure(python: &Path, folder: &Path, pins: &Path, system: bool) -> anyhow::Result<PathBuf> {
     let text = fs::read_to_string(pins).with_context(|| format!("read {}", pins.display()))?;
     let wanted = format!("{}\n{text}", python.display());
     let stamp = folder.join("installed.txt");

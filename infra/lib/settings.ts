@@ -1,0 +1,144 @@
+/** What can be chosen, with its units, bounds and defaults. The choice itself stands in `../settings.ts`. */
+
+/** Who signs the tokens that the ingest takes. */
+export type Tokens =
+  | {
+      /** Public keys fetched from an identity provider. */
+      readonly kind: 'jwks';
+      /** The key set's https URL, such as `https://login.example.com/.well-known/jwks.json`. */
+      readonly url: string;
+      /** What `iss` must be. */
+      readonly issuer: string;
+      /** What the audience claim must hold, or several of which it must hold one. */
+      readonly audience: string | readonly string[];
+      /** The claim that carries the audience. Amazon Cognito's access tokens have `client_id`. Default `aud`. */
+      readonly audienceClaim?: 'aud' | 'client_id';
+      /** What `token_use` must be, with Amazon Cognito. Default: not looked at. */
+      readonly tokenUse?: 'access' | 'id';
+      /** Seconds by which times may be off, 0 to 300. Default 30. */
+      readonly leewaySeconds?: number;
+    }
+  | {
+      /** One shared secret in Secrets Manager. The template holds a reference, never the secret. */
+      readonly kind: 'hs256';
+      /** The name of a secret that exists, a text of at least 32 bytes. Without it the stack makes one. */
+      readonly secretName?: string;
+      readonly issuer?: string;
+      readonly audience?: string;
+      readonly leewaySeconds?: number;
+    };
+
+/** A stream whose queue invokes the drain by itself, instead of the schedule. */
+export interface EventSource {
+  /** Invocations at once, 2 to 1000. */
+  readonly maximumConcurrency: number;
+  /** Messages an invocation, 1 to 10. Default 1: a message is a sub-batch of many events already. */
+  readonly batchSize?: number;
+}
+
+/** The gate that asks a table, keyed by `subject`, what a token's holder allows and declines. */
+export interface Consent {
+  /** What holds where the table says nothing. Default `deny`. */
+  readonly default?: 'deny' | 'allow';
+  /** The claim that is the subject, a path with dots. Default `sub`. */
+  readonly claim?: string;
+}
+
+/** The dispatcher of a service's transactional outbox, in the database's network. */
+export interface Relay {
+  /** The network: its id, two or more private subnets and their availability zones, pairwise. */
+  readonly vpcId: string;
+  readonly subnetIds: readonly string[];
+  readonly availabilityZones: readonly string[];
+  /** The database's security group; the relay is let in on `databasePort`. */
+  readonly databaseSecurityGroupId: string;
+  readonly databasePort: number;
+  /** Whole ARN of the secret with the database's URL, a text such as `postgres://user:password@host/db`. */
+  readonly databaseSecretArn: string;
+  /** Whether to make an SQS endpoint in the network. `false` where it has one, or a way out. Default `true`. */
+  readonly sqsEndpoint?: boolean;
+}
+
+/** Every choice. What is left out has the default that stands beside it. */
+export interface Settings {
+  /** First part of every name; letters, digits and hyphens, at most 45. Also the stack's name. Default `eventlane`. */
+  readonly prefix?: string;
+  /** Where to deploy. Default: what the AWS profile says. */
+  readonly account?: string;
+  readonly region?: string;
+  readonly tokens: Tokens;
+  readonly ingest?: {
+    /** `http-api` is throttled; `function-url` costs less and is bounded by `reservedConcurrency` alone. Default `http-api`. */
+    readonly front?: 'http-api' | 'function-url';
+    /** Requests a second, and in a burst, before 429. Default 100 and 200. */
+    readonly rate?: number;
+    readonly burst?: number;
+    /** Requests a minute of one subject, 1 to 60000, before 429. Default: no such limit. */
+    readonly subjectRatePerMinute?: number;
+    /** MiB, 128 to 10240. Default 512. */
+    readonly memoryMb?: number;
+    /** Invocations kept for it, and its most. Default none: a new account has none to keep. */
+    readonly reservedConcurrency?: number;
+  };
+  readonly drain?: {
+    /** Seconds of an invocation, 10 to 900. The queues' visibility follows from it. Default 60. */
+    readonly timeoutSeconds?: number;
+    /** Seconds before the deadline in which no callback starts; less than the timeout. Default 5. */
+    readonly marginSeconds?: number;
+    /** Attempts before a dead letter, 1 to 100. Default 5. */
+    readonly maxAttempts?: number;
+    /** Whether to try halves of a sub-batch on its last attempt. Default `false`. */
+    readonly halve?: boolean;
+    readonly memoryMb?: number;
+    readonly reservedConcurrency?: number;
+    /** Streams on event sources, by name. All others are the schedule's. Default none. */
+    readonly eventSources?: Readonly<Record<string, EventSource>>;
+  };
+  /** Whether handlers are behind an idempotency ledger. The shipped archive needs none. Default `false`. */
+  readonly ledger?: boolean;
+  /** Default none: the lane's own gate decides alone. `{}` makes the table, with its defaults. */
+  readonly consent?: Consent;
+  /** Default none. */
+  readonly relay?: Relay;
+  /** Days that logs are kept; one of CloudWatch's steps. Default 30. */
+  readonly logDays?: number;
+  /** ARN of an SNS topic that alarms tell. Default none: they show on the dashboard. */
+  readonly alarmTopicArn?: string;
+  /** On everything. Default `{ app: 'eventlane' }`. */
+  readonly tags?: Readonly<Record<string, string>>;
+}
+
+type Filled<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> };
+
+/** Settings with every default in its place. */
+export interface Resolved extends Omit<Settings, 'ingest' | 'drain'> {
+  readonly prefix: string;
+  readonly ingest: Omit<Filled<NonNullable<Settings['ingest']>>, 'reservedConcurrency' | 'subjectRatePerMinute'> &
+    Pick<NonNullable<Settings['ingest']>, 'reservedConcurrency' | 'subjectRatePerMinute'>;
+  readonly drain: Omit<Filled<NonNullable<Settings['drain']>>, 'reservedConcurrency'> &
+    Pick<NonNullable<Settings['drain']>, 'reservedConcurrency'>;
+  readonly ledger: boolean;
+  readonly logDays: number;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** Puts the defaults where nothing was chosen. */
+export function resolve(settings: Settings): Resolved {
+  return {
+    ...settings,
+    prefix: settings.prefix ?? 'eventlane',
+    ingest: { front: 'http-api', rate: 100, burst: 200, memoryMb: 512, ...settings.ingest },
+    drain: {
+      timeoutSeconds: 60,
+      marginSeconds: 5,
+      maxAttempts: 5,
+      halve: false,
+      memoryMb: 512,
+      eventSources: {},
+      ...settings.drain,
+    },
+    ledger: settings.ledger ?? false,
+    logDays: settings.logDays ?? 30,
+    tags: settings.tags ?? { app: 'eventlane' },
+  };
+}
