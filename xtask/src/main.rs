@@ -1,6 +1,7 @@
 //! `cargo xtask`: the one tool for working on Eventlane.
 #![expect(clippy::print_stdout, reason = "a command talks to its user on stdout")]
 
+mod bench;
 mod bundle;
 mod fuzz;
 mod infra;
@@ -45,6 +46,10 @@ enum Task {
     },
     /// Fuzz the door: libFuzzer where a nightly toolchain is, Schemathesis for the API.
     Fuzz(fuzz::Options),
+    /// Build for release, measure, and print each figure beside its reach.
+    Bench(bench::Options),
+    /// Count the hot paths' instructions and compare them with the counts that are kept.
+    Instructions(bench::Counting),
     /// The infrastructure app.
     Infra {
         #[command(subcommand)]
@@ -108,6 +113,8 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Test(TestArgs { install, args }) => test::test(&project, Goldens::Compare, install, &args),
         Task::Golden(TestArgs { install, args }) => test::test(&project, Goldens::Write, install, &args),
         Task::Fuzz(options) => fuzz::run(&project, &options),
+        Task::Bench(options) => bench::bench(&project, &options),
+        Task::Instructions(counting) => bench::instructions(&project, &counting),
         Task::Soak { soak } => soak::run(&project, &soak),
         Task::Infra { action: InfraTask::Diff { args } } => infra::diff(&project, &args),
         Task::Sbom => sbom::sbom(&project),

@@ -6,6 +6,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::payload::{PLACE_BYTES, PayloadFault};
+use crate::tree::{Tree, Trees};
 
 /// Parses the compacted text and serialises the outcome.
 type TypedParse = fn(&str) -> Result<String, TypedFault>;
@@ -19,7 +20,7 @@ pub(crate) enum TypedFault {
 /// the lock; the type itself decides.
 pub(crate) struct Contract {
     pub(crate) schema: Value,
-    validator: jsonschema::Validator,
+    validator: jsonschema::Validator<Trees>,
     typed: Option<TypedParse>,
 }
 
@@ -58,7 +59,10 @@ impl Contract {
         {
             return Err(format!("$schema is {draft:?}; only draft 2020-12 is taken, name that or nothing"));
         }
-        let validator = options(typed.is_some())
+        let validator = jsonschema::options_for::<Trees>()
+            .with_draft(jsonschema::Draft::Draft202012)
+            .should_validate_formats(true)
+            .should_ignore_unknown_formats(typed.is_some())
             .build(&schema)
             .map_err(|error| format!("schema{}: {error}", error.instance_path()))?;
         Ok(Self { schema, validator, typed })
@@ -74,16 +78,16 @@ impl Contract {
             },
             None => {
                 // Never fails after the payload's own checks; a fault stays a fault all the same.
-                let value: Value = serde_json::from_str(text).map_err(|_| refused_by_type())?;
-                self.validator.validate(&value).map(|()| text.clone()).map_err(|error| invalid(&error))
+                let tree = Tree::parse(text).map_err(|_| refused_by_type())?;
+                self.validator.validate(&tree).map(|()| text.clone()).map_err(|error| invalid(&error))
             }
         }
     }
 
     /// Why the type refused: serde's own message would quote the value, so the schema is asked.
     fn explain(&self, text: &str) -> PayloadFault {
-        let Ok(value) = serde_json::from_str::<Value>(text) else { return refused_by_type() };
-        self.validator.validate(&value).err().map_or_else(refused_by_type, |error| invalid(&error))
+        let Ok(tree) = Tree::parse(text) else { return refused_by_type() };
+        self.validator.validate(&tree).err().map_or_else(refused_by_type, |error| invalid(&error))
     }
 }
 

@@ -45,11 +45,13 @@ mod message;
 mod name;
 mod payload;
 mod registry;
+mod scan;
 mod stream;
 mod strict;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod tree;
 pub mod wire;
 
 pub use clock::{Clock, SystemClock};

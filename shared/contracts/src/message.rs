@@ -66,21 +66,39 @@ pub fn event_text(
     identity: &BTreeMap<String, String>,
     payload: &str,
 ) -> String {
-    let quoted = |text: &str| serde_json::Value::from(text).to_string();
-    let mut text = String::with_capacity(payload.len() + 160);
-    // Writing to a `String` can't fail.
-    let _ = write!(
-        text,
-        r#"{{"eventId":{},"occurredAtUs":{},"identity":{{"#,
-        quoted(&event_id.to_ascii_lowercase()),
-        quoted(occurred_at_us)
-    );
-    for (index, (field, value)) in identity.iter().enumerate() {
-        let comma = if index == 0 { "" } else { "," };
-        let _ = write!(text, "{comma}{}:{}", quoted(field), quoted(value));
+    let mut text = String::with_capacity(payload.len() + 192);
+    text.push_str("{\"eventId\":");
+    match event_id.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        true => push_quoted(&mut text, &event_id.to_ascii_lowercase()),
+        false => push_quoted(&mut text, event_id),
     }
-    let _ = write!(text, r#"}},"payload":{payload}}}"#);
+    text.push_str(",\"occurredAtUs\":");
+    push_quoted(&mut text, occurred_at_us);
+    text.push_str(",\"identity\":{");
+    for (index, (field, value)) in identity.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        push_quoted(&mut text, field);
+        text.push(':');
+        push_quoted(&mut text, value);
+    }
+    text.push_str("},\"payload\":");
+    text.push_str(payload);
+    text.push('}');
     escape_unsendable(text)
+}
+
+/// Appends a text as a JSON string. Ids, times and claims hardly ever need an escape.
+fn push_quoted(json: &mut String, text: &str) {
+    if text.bytes().any(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)) {
+        // Writing to a `String` can't fail.
+        let _ = write!(json, "{}", serde_json::Value::from(text));
+    } else {
+        json.push('"');
+        json.push_str(text);
+        json.push('"');
+    }
 }
 
 /// A message's body around the texts of its events.

@@ -11,6 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess,
 use serde_json::value::RawValue;
 
 use crate::limits::{PAYLOAD_BYTES, PAYLOAD_NESTING, REASON_BYTES};
+use crate::scan::{Scanned, scan};
 
 /// A payload that passed every check of its stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,73 +112,16 @@ pub fn check_json(text: &str) -> Result<(), PayloadFault> {
 
 /// Compacts `raw` and runs the checks that come before the contract: nesting, then the text's sense.
 pub(crate) fn compact(raw: &RawValue) -> Result<Cow<'_, str>, PayloadFault> {
-    let text = raw.get();
-    let shape = Shape::of(text);
-    if shape.nesting > PAYLOAD_NESTING {
-        return Err(PayloadFault::Nesting);
+    let Scanned { compacted, is_plain } = scan(raw.get()).ok_or(PayloadFault::Nesting)?;
+    // What is plain makes sense: nothing in it could fail below.
+    if !is_plain {
+        make_sense(&compacted)?;
     }
-    let compacted = if shape.has_space { Cow::Owned(without_space(text)) } else { Cow::Borrowed(text) };
-    make_sense(&compacted)?;
     Ok(compacted)
 }
 
-struct Shape {
-    nesting: usize,
-    has_space: bool,
-}
-
-impl Shape {
-    /// Nesting and outer white space of a valid JSON text, without recursion.
-    fn of(text: &str) -> Self {
-        let (mut depth, mut nesting, mut has_space) = (0usize, 0usize, false);
-        let mut bytes = text.bytes();
-        while let Some(byte) = bytes.next() {
-            match byte {
-                b'"' => skip_string(&mut bytes),
-                b'[' | b'{' => {
-                    depth += 1;
-                    nesting = nesting.max(depth);
-                }
-                b']' | b'}' => depth = depth.saturating_sub(1),
-                b' ' | b'\t' | b'\n' | b'\r' => has_space = true,
-                _ => {}
-            }
-        }
-        Self { nesting, has_space }
-    }
-}
-
-fn skip_string(bytes: &mut std::str::Bytes<'_>) {
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => return,
-            b'\\' => {
-                bytes.next();
-            }
-            _ => {}
-        }
-    }
-}
-
-fn without_space(text: &str) -> String {
-    let mut compacted = String::with_capacity(text.len());
-    let (mut in_string, mut escaped) = (false, false);
-    for c in text.chars() {
-        if in_string {
-            in_string = escaped || c != '"';
-            escaped = !escaped && c == '\\';
-        } else if matches!(c, ' ' | '\t' | '\n' | '\r') {
-            continue;
-        } else {
-            in_string = c == '"';
-        }
-        compacted.push(c);
-    }
-    compacted
-}
-
 /// Reads the text once as a parser would: strings decode, numbers fit, no key comes twice.
-fn make_sense(text: &str) -> Result<(), PayloadFault> {
+pub(crate) fn make_sense(text: &str) -> Result<(), PayloadFault> {
     let mut duplicate = None;
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let outcome = Sense { duplicate: &mut duplicate }.deserialize(&mut deserializer);

@@ -38,7 +38,8 @@ pub fn dead_letter_reason(text: &str) -> String {
 #[must_use]
 pub fn escape_unsendable(json: String) -> String {
     // Both characters are EF BF BE/BF in UTF-8; a body that holds neither is passed through.
-    if !json.contains(['\u{FFFE}', '\u{FFFF}']) {
+    // A look for the first byte alone is many times as fast, and most bodies don't hold that either.
+    if !json.as_bytes().contains(&0xEF) || !json.contains(['\u{FFFE}', '\u{FFFF}']) {
         return json;
     }
     json.replace('\u{FFFE}', "\\ufffe").replace('\u{FFFF}', "\\uffff")

@@ -8,12 +8,14 @@ use eventlane_contracts::wire::Envelope;
 
 use crate::Claims;
 use crate::event::{Event, Stamped, State, Verdict, tag};
+use crate::stamp::Stamps;
 
 /// Checks and stamps every parsed event. A panic in one, a user's type may do so, is its own.
-pub(crate) fn check_all<'a>(events: &mut [Event<'a>], registry: &'a Registry, claims: &Claims) {
+pub(crate) fn check_all<'a>(events: &mut [Event<'a>], registry: &'a Registry, claims: &'a Claims) {
+    let mut stamps = Stamps::new(claims);
     for event in events {
         if matches!(event.state, State::Parsed) {
-            let checked = catch_unwind(AssertUnwindSafe(|| check(&event.envelope, registry, claims)));
+            let checked = catch_unwind(AssertUnwindSafe(|| check(&event.envelope, registry, &mut stamps)));
             event.state = match checked {
                 Ok(Ok(stamped)) => State::Stamped(stamped),
                 Ok(Err(verdict)) => State::Judged(verdict),
@@ -26,7 +28,7 @@ pub(crate) fn check_all<'a>(events: &mut [Event<'a>], registry: &'a Registry, cl
 fn check<'a>(
     envelope: &Envelope<'a>,
     registry: &'a Registry,
-    claims: &Claims,
+    stamps: &mut Stamps<'a>,
 ) -> Result<Stamped<'a>, Verdict> {
     let Some(stream) = registry.stream(envelope.stream.trim()) else {
         // A client deployed ahead of its server is ordinary skew: the event stays with its sender.
@@ -39,9 +41,7 @@ fn check<'a>(
     let checked = stream
         .check_raw(envelope.payload)
         .map_err(|fault| Verdict::rejected(fault.tag(), &fault.reason()))?;
-    let identity = stream
-        .identity()
-        .stamp(claims.as_map())
-        .map_err(|fault| Verdict::rejected(tag::IDENTITY, &fault.to_string()))?;
+    let identity =
+        stamps.of(stream).map_err(|fault| Verdict::rejected(tag::IDENTITY, &fault.to_string()))?;
     Ok(Stamped { stream, identity, payload: checked.output })
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use eventlane_contracts::limits::REASON_BYTES;
 use eventlane_contracts::text::cut;
@@ -45,7 +46,7 @@ pub(crate) mod tag {
 /// An event that may be enqueued.
 pub(crate) struct Stamped<'a> {
     pub(crate) stream: &'a Stream,
-    pub(crate) identity: BTreeMap<String, String>,
+    pub(crate) identity: Arc<BTreeMap<String, String>>,
     pub(crate) payload: Cow<'a, str>,
 }
 

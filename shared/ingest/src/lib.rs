@@ -64,6 +64,7 @@ mod options;
 mod parse;
 mod rate_limit;
 mod request;
+mod stamp;
 #[cfg(test)]
 mod tests;
 mod token;
