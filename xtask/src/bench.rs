@@ -30,8 +30,10 @@ pub(crate) struct Options {
 /// Builds and measures.
 pub(crate) fn bench(project: &Project, options: &Options) -> anyhow::Result<()> {
     // The functions in a build of their own, as they would be deployed: nobody else's features.
-    for packages in [&["eventlane-ingest-function", "eventlane-minimal-function"][..], &["eventlane-benches", "eventlane"]]
-    {
+    for packages in [
+        &["eventlane-ingest-function", "eventlane-minimal-function"][..],
+        &["eventlane-benches", "eventlane"],
+    ] {
         let mut build = project.cargo();
         build.args(["build", "--quiet", "--release"]);
         build.args(packages.iter().flat_map(|package| ["-p", package]));

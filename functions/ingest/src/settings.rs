@@ -63,7 +63,8 @@ fn base_path(set: impl Fn(&str) -> Option<String>, faults: &mut Vec<String>) -> 
     let path = set("EVENTLANE_BASE_PATH")?;
     if path.len() < 2 || !path.starts_with('/') || path.ends_with('/') {
         faults.push(
-            "EVENTLANE_BASE_PATH is no path such as /v1: it starts with a slash and ends without one".to_owned(),
+            "EVENTLANE_BASE_PATH is no path such as /v1: it starts with a slash and ends without one"
+                .to_owned(),
         );
     }
     Some(path)

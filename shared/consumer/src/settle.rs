@@ -108,13 +108,7 @@ impl Core {
         }
     }
 
-    fn unsettled(
-        &self,
-        act: &str,
-        stream: &StreamName,
-        message_id: &str,
-        outcome: Result<(), QueueError>,
-    ) {
+    fn unsettled(&self, act: &str, stream: &StreamName, message_id: &str, outcome: Result<(), QueueError>) {
         let Err(error) = outcome else { return };
         self.tallies.count(stream, |tally| match error {
             QueueError::Lapsed => tally.lapsed += 1,

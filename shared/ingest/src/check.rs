@@ -41,7 +41,6 @@ fn check<'a>(
     let checked = stream
         .check_raw(envelope.payload)
         .map_err(|fault| Verdict::rejected(fault.tag(), &fault.reason()))?;
-    let identity =
-        stamps.of(stream).map_err(|fault| Verdict::rejected(tag::IDENTITY, &fault.to_string()))?;
+    let identity = stamps.of(stream).map_err(|fault| Verdict::rejected(tag::IDENTITY, &fault.to_string()))?;
     Ok(Stamped { stream, identity, payload: checked.output })
 }

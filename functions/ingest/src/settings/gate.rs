@@ -45,7 +45,8 @@ impl GateSettings {
     pub(crate) fn read(variable: impl Fn(&str) -> Option<String>, faults: &mut Vec<String>) -> Self {
         let set = |name: &str| variable(name).map(|value| value.trim().to_owned());
         let mut counted = |name: &str, range: &str| number::<u64>(&set, name, range, faults);
-        let timeout_ms = counted("EVENTLANE_GATE_TIMEOUT_MS", "milliseconds from 1 to 20000").unwrap_or(3_000);
+        let timeout_ms =
+            counted("EVENTLANE_GATE_TIMEOUT_MS", "milliseconds from 1 to 20000").unwrap_or(3_000);
         let per_minute = counted("EVENTLANE_RATE_PER_MINUTE", "requests from 1 to 60000");
         let burst = counted("EVENTLANE_RATE_BURST", "requests from 1 to 10000");
         let subjects = counted("EVENTLANE_RATE_SUBJECTS", "subjects from 1 to 100000");

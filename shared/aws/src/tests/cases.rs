@@ -48,13 +48,13 @@ pub(super) fn door_with(gate: Arc<dyn Gate>, options: IngestOptions) -> Door {
     let clock = ManualClock::default();
     let sqs = ScriptedSqs::start(Arc::new(clock.clone()), ["lane-a", "lane-b", "lane-d"]);
     let settings = TokenSettings { hs256_secret: Some(tokens::HS256_SECRET.into()), ..Default::default() };
+    let streams = ["a", "b", "c", "d"].map(|name| Stream::json_schema(name, json!({})));
+    let registry = Arc::new(Registry::define(streams).unwrap());
     let ingest = Ingest {
-        registry: Arc::new(
-            Registry::define(["a", "b", "c", "d"].map(|name| Stream::json_schema(name, json!({})))).unwrap(),
-        ),
         producer: Arc::new(queue_on(&sqs, &clock, Timeouts::default(), 1)),
         gate,
-        tokens: settings.verifier(Arc::new(clock)).unwrap(),
+        tokens: settings.verifier(&registry, Arc::new(clock)).unwrap(),
+        registry,
         options,
     };
     Door { sqs, router: router(Arc::new(ingest)) }

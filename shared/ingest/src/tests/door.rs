@@ -77,8 +77,7 @@ impl Producer for Fragile {
 #[tokio::test]
 async fn a_panic_outside_any_event_is_one_answer_and_the_door_stays_open() {
     let mut door = door();
-    let settings =
-        TokenSettings { hs256_secret: Some(tokens::HS256_SECRET.into()), ..TokenSettings::default() };
+    let settings = TokenSettings { hs256_secret: Some(HS256_SECRET.into()), ..TokenSettings::default() };
     door.router = router(Arc::new(Ingest {
         registry: Arc::new(registry()),
         producer: Arc::new(Fragile),

@@ -81,8 +81,8 @@ async fn no_line_of_any_level_holds_a_payload_a_token_or_a_claim() {
     let faults = [("other", EnqueueError::Queue("missing".into()))];
     let queues = Queues { faults: faults.into(), ..Queues::default() };
     let door = door_with(queues, Arc::new(Quoting), registry());
-    let secret_token = tokens::hs256(&json!({
-        "sub": "s3cret-sub", "app_metadata": {"person_id": ["s3cret-claim"]}, "exp": tokens::FAR_EXPIRY
+    let secret_token = hs256(&json!({
+        "sub": "s3cret-sub", "app_metadata": {"person_id": ["s3cret-claim"]}, "exp": FAR_EXPIRY
     }));
     let (lines, _guard) = Lines::capture();
     let events = [

@@ -143,7 +143,7 @@ impl Producer for HangsAfter {
 /// I39, I36
 #[tokio::test(start_paused = true)]
 async fn the_answer_is_written_in_its_time_whatever_hangs() {
-    let settings = TokenSettings { hs256_secret: Some(tokens::HS256_SECRET.into()), ..Default::default() };
+    let settings = TokenSettings { hs256_secret: Some(HS256_SECRET.into()), ..Default::default() };
     let hung = |confirmed| Ingest {
         registry: Arc::new(registry()),
         producer: Arc::new(HangsAfter(confirmed)),

@@ -61,7 +61,7 @@ async fn subjects_have_buckets_of_their_own_and_a_stranger_has_none() {
     assert_eq!(door.statuses(["a", "a", "a", "b", "b", "b"]).await, [200, 200, 429, 200, 200, 429]);
     assert_eq!(door.send_as("a.b.c").await.status, 401, "a token that proves nothing counts for nobody");
     // Without the claim there is one bucket for all.
-    let nobody = |n: u8| tokens::hs256(&json!({"n": n, "exp": tokens::FAR_EXPIRY}));
+    let nobody = |n: u8| hs256(&json!({"n": n, "exp": FAR_EXPIRY}));
     let mut statuses = Vec::new();
     for n in 1..=3 {
         statuses.push(door.send_as(&nobody(n)).await.status);
@@ -74,7 +74,7 @@ async fn the_claim_is_chosen_by_its_path() {
     let claim = ClaimPath::new(["app_metadata", "tenant"]);
     let (door, _) = limited(RateLimitSettings { burst: 1, claim, ..ten_a_minute() });
     let token = |sub: &str, tenant: u8| {
-        tokens::hs256(&json!({"sub": sub, "app_metadata": {"tenant": tenant}, "exp": tokens::FAR_EXPIRY}))
+        hs256(&json!({"sub": sub, "app_metadata": {"tenant": tenant}, "exp": FAR_EXPIRY}))
     };
     assert_eq!(door.send_as(&token("a", 1)).await.status, 200);
     assert_eq!(door.send_as(&token("b", 1)).await.status, 429, "another subject of the same tenant");

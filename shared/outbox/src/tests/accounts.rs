@@ -62,7 +62,10 @@ fn no_row_is_posted_twice_in_a_pass_that_comes_back_to_an_account() {
             _ => None,
         }
     });
-    ["c", "b"].map(|stream| rig.append(stream, 1)); // bob's
+    // Of bob.
+    for stream in ["c", "b"] {
+        rig.append(stream, 1);
+    }
     rig.outbox.set_account(Some("ann".to_owned()));
     rig.append("b", 1);
     let transport: Arc<dyn Transport> = Arc::clone(&rig.server) as Arc<dyn Transport>;

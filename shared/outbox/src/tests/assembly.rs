@@ -89,7 +89,9 @@ fn columns_of_the_wrong_type_stop_nobody() {
 #[test]
 fn a_due_row_is_posted_once_a_pass_even_when_the_clock_is_set_back() {
     let rig = Rig::with(OutboxOptions::default(), tuned(1));
-    ["a", "b", "c"].map(|stream| rig.append(stream, 1));
+    for stream in ["a", "b", "c"] {
+        rig.append(stream, 1);
+    }
     let clock = rig.clock.clone();
     rig.server.behave(move |seen| {
         clock.rewind(Duration::from_secs(86_400));

@@ -50,7 +50,14 @@ impl EmbeddedQueue {
                 )?;
                 for (body, attributes) in &rows {
                     let visible_at = after(now, delay);
-                    insert.execute((Uuid::now_v7().to_string(), stream, body, attributes, now, visible_at))?;
+                    insert.execute((
+                        Uuid::now_v7().to_string(),
+                        stream,
+                        body,
+                        attributes,
+                        now,
+                        visible_at,
+                    ))?;
                 }
                 Ok(())
             })

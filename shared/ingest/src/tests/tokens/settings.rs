@@ -139,7 +139,8 @@ async fn without_tokens_only_while_no_stream_has_an_identity() {
     for (settings, good) in [(settings, 401), (keyed, 200)] {
         let verifier = settings.verifier(&open, clock.clone()).unwrap();
         let registry = Registry::define([Stream::json_schema("any_thing", json!({}))]).unwrap();
-        let door = door_for(verifier, Queues::default(), Arc::new(AdmitAll), registry, IngestOptions::default());
+        let door =
+            door_for(verifier, Queues::default(), Arc::new(AdmitAll), registry, IngestOptions::default());
         let mut none = request(batch(&[Event::new(1, "any_thing", "1")]));
         none.headers_mut().remove("authorization");
         assert_eq!(door.ask(none).await.verdicts(), ["acked"]);
