@@ -72,7 +72,7 @@ export class RelayDispatcher extends Construct {
       network: { vpc, securityGroup },
       environment: {
         EVENTLANE_QUEUE_URL_PREFIX: queueUrlPrefix(settings.prefix),
-        EVENTLANE_RELAY_DATABASE_URL: SecretValue.secretsManager(relay.databaseSecretArn).unsafeUnwrap(),
+        EVENTLANE_RELAY_URL: SecretValue.secretsManager(relay.databaseSecretArn).unsafeUnwrap(),
       },
     });
     this.function.allow(['sqs:SendMessage'], ...queues.map(({ queue }) => queue.queueArn));

@@ -75,7 +75,7 @@ const HOT: [(&str, u64); 4] =
 
 /// How much more than kept is a slow-down, and how much less is worth keeping: hash seeds and addresses
 /// change a little from run to run.
-const TOLERANCE: f64 = 0.03;
+const TOLERANCE_PERCENT: u64 = 3;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Counting {
@@ -140,16 +140,16 @@ fn compare(kept: &str, counted: &BTreeMap<String, u64>) -> anyhow::Result<()> {
         #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
         let change = count as f64 / before as f64 - 1.0;
         println!("{name}: {count} instructions, {:+.1} % of what is kept", change * 100.0);
-        if change > TOLERANCE {
+        if count * 100 > before * (100 + TOLERANCE_PERCENT) {
             slower.push(format!("{name} takes {count} instructions, {before} were kept"));
-        } else if change < -TOLERANCE {
+        } else if count * 100 < before * (100 - TOLERANCE_PERCENT) {
             println!("{name} has become quicker: keep that with `cargo xtask instructions --write`");
         }
     }
     let cure = "if that has to be, `cargo xtask instructions --write` keeps it";
     ensure!(
         slower.is_empty(),
-        "a hot path is slower by more than {TOLERANCE}:\n- {}\n{cure}",
+        "a hot path is slower by more than {TOLERANCE_PERCENT} %:\n- {}\n{cure}",
         slower.join("\n- ")
     );
     Ok(())

@@ -1,6 +1,7 @@
 //! Watch: one line and one report a request, whatever became of it.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -125,7 +126,10 @@ fn tell(ingest: &Ingest, seen: &Seen, response: &Response<Body>, took: Duration)
     };
     log(&report);
     if let Some(observer) = &ingest.options.observer {
-        observer.answered(&report);
+        // Events are queued by now: an observer's panic must not cost their answer.
+        if catch_unwind(AssertUnwindSafe(|| observer.answered(&report))).is_err() {
+            tracing::error!("the observer panicked");
+        }
     }
 }
 

@@ -81,6 +81,8 @@ async fn a_named_part_goes_back_and_its_original_is_finished() {
     let consumer = bench.consumer_on(&faulty, &handler, DeliveryOptions::default());
     let told = consumer.deliver_read(deliveries, BUDGET).await.unwrap();
     assert_eq!((told.unfinished.len(), told.report.events_delivered), (0, 1));
+    read(&bench, 0).await;
+    tokio::time::advance(Duration::from_secs(5)).await;
     let part: BTreeSet<String> = read(&bench, 1).await.into_iter().map(|one| one.body).collect();
     assert!(part.iter().all(|body| body.contains("bad") && !body.contains("\"a\"")));
 }

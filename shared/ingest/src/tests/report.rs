@@ -81,3 +81,19 @@ async fn a_request_that_is_not_taken_is_told_by_its_fault() {
         ]
     );
 }
+
+/// Has a bug.
+struct Fragile;
+
+impl Observer for Fragile {
+    fn answered(&self, _: &RequestReport) {
+        panic!("as told")
+    }
+}
+
+#[tokio::test]
+async fn an_observers_panic_costs_no_answer() {
+    let options = IngestOptions { observer: Some(Arc::new(Fragile)), ..IngestOptions::default() };
+    let door = door_of(Queues::default(), Arc::new(AdmitAll), registry(), options);
+    assert_eq!(door.send(&[Event::new(1, "any_thing", "1")]).await.verdicts(), ["acked"]);
+}

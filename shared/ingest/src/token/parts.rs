@@ -34,6 +34,9 @@ impl<'t> Parts<'t> {
         }
         let (message, signature) = token.rsplit_once('.').ok_or(TokenError::Malformed)?;
         let (header, claims) = message.split_once('.').ok_or(TokenError::Malformed)?;
+        if claims.contains('.') {
+            return Err(TokenError::Malformed);
+        }
         if header.len() > HEADER_BYTES {
             return Err(TokenError::TooLarge);
         }

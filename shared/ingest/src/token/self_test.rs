@@ -1,7 +1,8 @@
 //! A start-up test of the crypto backend: one signature an algorithm, true and false.
 //!
 //! A build whose backend is missing or doubled compiles, and fails at the first token; this fails at
-//! the start instead. Vectors: RFC 7515 A.1 to A.3, RFC 8037 A.4.
+//! the start instead. Vectors: RFC 7515 A.1 and A.3, RFC 8037 A.4; that of RS256 is the claims of A.2,
+//! signed by `openssl dgst -sha256 -sign` with a key of our own.
 
 use jsonwebtoken::crypto::{CryptoProvider, verify};
 use jsonwebtoken::{Algorithm, DecodingKey};
@@ -13,8 +14,8 @@ const HMAC_KEY: &str =
     "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ+EstJQLr/T+1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow==";
 const HMAC_SIGNATURE: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
-const RSA_MODULUS: &str = "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ";
-const RSA_SIGNATURE: &str = "cC4hiUPoj9Eetdgtv3hF80EGrhuB__dzERat0XF9g2VtQgr9PJbu3XOiZj5RZmh7AAuHIm4Bh-0Qc_lF5YKt_O8W2Fp5jujGbds9uJdbF9CUAr7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTvWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_dO--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0igcN_IoypGlUPQGe77Rw";
+const RSA_MODULUS: &str = "t0VHB81z6KMhmCzdZBVjycUc5nP5asG6YqOVq2zcXHjpg0OIdKfavhQDLE_lUWdwpX6iC2XBPuQsEffE7xv179cEKKCprKdOv9h-mf8ilghESp6Fom0MGDzi76VvxL4KLc9FP_dZ9FrwSUl3ouMdGCeHb0vBiXvVhfigxYMD5b_Or6FXva-nj7irSFpCysipfaJt1D3QJnS1YXFpIGyy-wlUqjPLj8AWfXRy9NgmJh2AcizVmPX1hrtSl2exfkYJLhNcBI9icffoBS0UupF_HPl6WiCGui2BIjJxoqhpFjByR37wfn2xKlbwDJgz2WiMMIMvGuRK6iqXLnO9mBYUgw";
+const RSA_SIGNATURE: &str = "AD0l5qSjK1Tl0GwBlLKk1jsOvJ0XrsHy8HB9AruTiUSYkqBW0D4oDOXPt3aOTVloMpBGx3fLhqj_QyYTg48cI3xnVj-mMHx10udxAdrb7mb_2JoEngLIvwKjrB9K01qB8XSfnzAPjAiUmDo-PK0EypfKVU_dZmY2BEIK_zzILr29uIuJQ0pIz18R1d8IreIAZTMQ0KLeT5_ioDGLIAOd-avYdYlKK0hhGSWeSChaReR8j0zukUXSbqvl2j7L0oEa-XfsnS2qSNpeG63ncxBvH6iC92fv8pkkHabFbLOKSk50wy51M2h6zJ0EVnE1n571TPfyB1GSS_rgQIyJ0Nf4_Q";
 
 const EC_X: &str = "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU";
 const EC_Y: &str = "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0";
