@@ -268,6 +268,6 @@ fn a_requests_trace_is_seen_at_the_drain_and_a_hostile_one_is_not() {
         .filter(|line| line["fields"]["message"] == "a handler failed")
         .collect();
     let traces: Vec<&Value> = failed.iter().map(|line| &line["span"]["trace"]).collect();
-    assert_eq!(traces, [&json!(TRACE), &Value::Null]);
+    assert_eq!(traces, [&json!(TRACE), &Value::Null], "{stdout:?}");
     assert!(stdout.iter().all(|line| !line.contains("s3cret")));
 }

@@ -50,13 +50,16 @@ async fn main() -> Result<(), Error> {
             // Whatever becomes of the pass, the nudge has done what it is for.
             match consumer.drain_once(budget).await {
                 Ok(report) => tracing::info!(
+                    target: "eventlane",
                     streams,
                     delivered = report.delivered,
                     dead_lettered = report.dead_lettered,
                     empty = report.empty,
                     "a nudge's pass"
                 ),
-                Err(error) => tracing::warn!(streams, %error, "a nudge's pass didn't run"),
+                Err(error) => {
+                    tracing::warn!(target: "eventlane", streams, %error, "a nudge's pass didn't run")
+                }
             }
             return Ok(serde_json::to_value(BatchResponse::of(Vec::new()))?);
         }

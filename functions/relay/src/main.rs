@@ -47,6 +47,7 @@ async fn main() -> Result<(), Error> {
         let report = dispatcher.run_for(budget(&event.context, SystemClock.now_us(), margin)).await?;
         let metrics = dispatcher.metrics().await?;
         tracing::info!(
+            target: "eventlane",
             pending = metrics.pending,
             oldest_pending_seconds = metrics.oldest_pending_age.map_or(0, |age| age.as_secs()),
             dead = metrics.dead,

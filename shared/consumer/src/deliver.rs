@@ -191,7 +191,7 @@ impl Core {
         let stream = delivery.stream.clone();
         self.tallies.count(&stream, |tally| tally.retried += 1);
         let reason = eventlane_contracts::text::dead_letter_reason(error.reason());
-        tracing::info!(%stream, message = %delivery.id, attempt = number, %reason, "a handler failed");
+        tracing::info!(%stream, message_id = %delivery.id, attempt = number, %reason, "a handler failed");
         if let Some(delay) = self.options.retry_delay(number) {
             self.give_back(&stream, &delivery.id, delivery.receipt, delay).await;
         }

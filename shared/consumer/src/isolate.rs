@@ -88,13 +88,13 @@ impl Core {
             Ok(()) => {
                 self.tallies.count(stream, |tally| tally.retried += 1);
                 let (failed, of) = (part.len(), events.len());
-                info!(%stream, message = %delivery.id, attempts, failed, of, "only the failed events go back");
+                info!(%stream, message_id = %delivery.id, attempts, failed, of, "only the failed events go back");
                 true
             }
             Err(error) => {
                 let tag = error.tag();
                 self.tallies.count(stream, |tally| tally.unsettled += 1);
-                warn!(%stream, message = %delivery.id, tag, "a part wasn't sent; the whole message will come again");
+                warn!(%stream, message_id = %delivery.id, tag, "a part wasn't sent; the whole message will come again");
                 false
             }
         }
@@ -130,7 +130,7 @@ impl Core {
             }
             Err(error) => {
                 self.tallies.count(stream, |tally| tally.unsettled += 1);
-                warn!(%stream, message = %delivery.id, tag = error.tag(), "dead-letter failed; the message will come again");
+                warn!(%stream, message_id = %delivery.id, tag = error.tag(), "dead-letter failed; the message will come again");
                 false
             }
         }

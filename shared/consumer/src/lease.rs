@@ -98,12 +98,12 @@ impl<'a> Leases<'a> {
                 // Past the queue's cap, or taken by someone else: renewing is over, the work is
                 // not, and it isn't deleted.
                 Err(error @ (QueueError::Lapsed | QueueError::Queue(_))) => {
-                    warn!(stream = %self.stream, message = %id, tag = error.tag(), "a lease is lost");
+                    warn!(stream = %self.stream, message_id = %id, tag = error.tag(), "a lease is lost");
                     self.lost.fetch_add(1, Ordering::Relaxed);
                     self.held().remove(lease.handle());
                 }
                 Err(error) => {
-                    warn!(stream = %self.stream, message = %id, tag = error.tag(), "a lease wasn't renewed");
+                    warn!(stream = %self.stream, message_id = %id, tag = error.tag(), "a lease wasn't renewed");
                     self.renew_again(&lease, self.visibility / 10);
                 }
             }

@@ -63,7 +63,7 @@ impl Core {
         });
         warn!(
             stream = %told.stream,
-            message = %told.message_id,
+            message_id = %told.message_id,
             attempts = told.attempts,
             events = told.event_ids.len(),
             reason = %told.reason,
@@ -71,7 +71,7 @@ impl Core {
         );
         let Some(hook) = &self.hook else { return };
         if std::panic::catch_unwind(AssertUnwindSafe(|| hook(told))).is_err() {
-            warn!(stream = %told.stream, message = %told.message_id, "the dead-letter hook panicked");
+            warn!(stream = %told.stream, message_id = %told.message_id, "the dead-letter hook panicked");
         }
     }
 
@@ -114,7 +114,7 @@ impl Core {
             QueueError::Lapsed => tally.lapsed += 1,
             QueueError::Unavailable(_) | QueueError::Queue(_) => tally.unsettled += 1,
         });
-        warn!(%stream, message = %message_id, tag = error.tag(), "{act} failed; the message will come again");
+        warn!(%stream, %message_id, tag = error.tag(), "{act} failed; the message will come again");
     }
 }
 

@@ -55,9 +55,11 @@ impl Deduplicated {
                 tokio::time::sleep(batch.visibility / 2).await;
                 match self.ledger.renew(&batch.stream, &batch.events, owner, batch.visibility).await {
                     Ok(true) => {}
-                    Ok(false) => warn!(stream = %batch.stream, message = %batch.message_id, "marks are lost"),
+                    Ok(false) => {
+                        warn!(stream = %batch.stream, message_id = %batch.message_id, "marks are lost")
+                    }
                     Err(error) => {
-                        warn!(stream = %batch.stream, message = %batch.message_id, %error, "marks weren't renewed");
+                        warn!(stream = %batch.stream, message_id = %batch.message_id, %error, "marks weren't renewed");
                     }
                 }
             }
@@ -71,7 +73,7 @@ impl Deduplicated {
 
     async fn forget(&self, batch: &SubBatch, events: &[QueuedEvent], owner: &str) {
         if let Err(error) = self.ledger.forget(&batch.stream, events, owner).await {
-            warn!(stream = %batch.stream, message = %batch.message_id, %error, "marks stay until they expire");
+            warn!(stream = %batch.stream, message_id = %batch.message_id, %error, "marks stay until they expire");
         }
     }
 
