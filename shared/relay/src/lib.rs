@@ -69,7 +69,8 @@ mod row;
 mod run;
 mod store;
 mod table;
-#[cfg(all(test, feature = "postgres", feature = "mysql", feature = "sqlite"))]
+#[cfg(test)]
+#[cfg(all(feature = "postgres", feature = "mysql", feature = "sqlite"))]
 mod tests;
 mod writer;
 

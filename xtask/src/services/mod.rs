@@ -15,7 +15,7 @@ mod ministack;
 pub(crate) mod python;
 mod run_folder;
 mod schemathesis;
-mod system;
+pub(crate) mod system;
 pub(crate) mod venv;
 
 use std::path::Path;

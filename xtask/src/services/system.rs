@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use crate::shell;
 
 /// Installs packages with apt, as root or when asked to.
-pub(super) fn install(packages: &[&str], allowed: bool) -> anyhow::Result<()> {
+pub(crate) fn install(packages: &[&str], allowed: bool) -> anyhow::Result<()> {
     let list = packages.join(" ");
     let root = is_root()?;
     if !(root || allowed) {

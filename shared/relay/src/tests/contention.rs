@@ -90,7 +90,7 @@ async fn eight_dispatchers_publish_every_row_and_share_no_lease(engine: &Engine)
         );
     }
     let took = started.elapsed();
-    let done = publishes.done.lock().unwrap();
+    let done = std::mem::take(&mut *publishes.done.lock().unwrap());
     let mut distinct: Vec<&String> = done.iter().collect();
     distinct.sort();
     distinct.dedup();

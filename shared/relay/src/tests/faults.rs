@@ -25,7 +25,7 @@ async fn a_row_whose_mark_failed_comes_again_with_the_same_id_and_bytes(engine: 
     watched.fail(mark, 1, DriverError::Unreachable("told to"));
     assert!(matches!(dispatcher.run_once().await, Err(RunError::Database(DriverError::Unreachable(_)))));
     assert_eq!(watched.failures_left(), 0, "the fault fired");
-    assert_eq!(recorder.ids(), [id.clone()], "the rest of the batch waits for the database");
+    assert_eq!(recorder.ids(), std::slice::from_ref(&id), "the rest of the batch waits for the database");
     engine.lapse().await;
     assert_eq!(dispatcher.run_once().await.unwrap().delivered, 2);
     let seen = recorder.rows();
