@@ -6,6 +6,7 @@
 //! event source is answered with the messages that must come again; the nudge queue's messages are no
 //! events, they ask for a pass.
 
+mod metrics;
 mod nudge;
 mod records;
 mod settings;
@@ -18,6 +19,7 @@ use eventlane_consumer::{Deduplicated, EventConsumer, Handler};
 use eventlane_contracts::{Clock, SystemClock};
 use eventlane_lane::ArchiveHandler;
 use lambda_runtime::{Context, Error, LambdaEvent, service_fn};
+use metrics::DrainMetrics;
 use records::{BatchResponse, SqsEvent};
 use serde_json::Value;
 use settings::Settings;
@@ -43,33 +45,47 @@ async fn main() -> Result<(), Error> {
         builder = builder.streams(streams);
     }
     let consumer = builder.build()?;
-    let (consumer, margin, prefix) = (&consumer, settings.margin, settings.queue_url_prefix.as_str());
+    let metrics = DrainMetrics::new(settings.metrics_namespace.as_deref())?;
+    let (consumer, metrics, margin) = (&consumer, &metrics, settings.margin);
+    let prefix = settings.queue_url_prefix.as_str();
     lambda_runtime::run(service_fn(|event: LambdaEvent<Value>| async move {
         let budget = budget(&event.context, SystemClock.now_us(), margin);
-        if let Some(streams) = nudge::streams(&event.payload) {
-            // Whatever becomes of the pass, the nudge has done what it is for.
-            match consumer.drain_once(budget).await {
-                Ok(report) => tracing::info!(
-                    target: "eventlane",
-                    streams,
-                    delivered = report.delivered,
-                    dead_lettered = report.dead_lettered,
-                    empty = report.empty,
-                    "a nudge's pass"
-                ),
-                Err(error) => {
-                    tracing::warn!(target: "eventlane", streams, %error, "a nudge's pass didn't run")
-                }
-            }
-            return Ok(serde_json::to_value(BatchResponse::of(Vec::new()))?);
-        }
-        if event.payload.get("Records").is_some() {
-            let source: SqsEvent = serde_json::from_value(event.payload)?;
-            return Ok::<Value, Error>(serde_json::to_value(take(consumer, source, prefix, budget).await?)?);
-        }
-        Ok(serde_json::to_value(consumer.drain_once(budget).await?)?)
+        let answer = work(consumer, event.payload, prefix, budget).await;
+        metrics.tell(&consumer.take_tallies(), SystemClock.now_us());
+        answer
     }))
     .await
+}
+
+/// One invocation, by what woke it: a nudge, an event source, the schedule.
+async fn work(
+    consumer: &EventConsumer,
+    payload: Value,
+    prefix: &str,
+    budget: Duration,
+) -> Result<Value, Error> {
+    if let Some(streams) = nudge::streams(&payload) {
+        // Whatever becomes of the pass, the nudge has done what it is for.
+        match consumer.drain_once(budget).await {
+            Ok(report) => tracing::info!(
+                target: "eventlane",
+                streams,
+                delivered = report.delivered,
+                dead_lettered = report.dead_lettered,
+                empty = report.empty,
+                "a nudge's pass"
+            ),
+            Err(error) => {
+                tracing::warn!(target: "eventlane", streams, %error, "a nudge's pass didn't run")
+            }
+        }
+        return Ok(serde_json::to_value(BatchResponse::of(Vec::new()))?);
+    }
+    if payload.get("Records").is_some() {
+        let source: SqsEvent = serde_json::from_value(payload)?;
+        return Ok(serde_json::to_value(take(consumer, source, prefix, budget).await?)?);
+    }
+    Ok(serde_json::to_value(consumer.drain_once(budget).await?)?)
 }
 
 /// Works off an event source's messages. One that has to come again and can't be named fails the

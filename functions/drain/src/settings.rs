@@ -10,6 +10,7 @@
 //! | `EVENTLANE_VISIBILITY_SECONDS` | lease on a message, 1 to 43200; 60 if not set |
 //! | `EVENTLANE_MAX_ATTEMPTS` | attempts before a dead letter, 1 to 100; 5 if not set |
 //! | `EVENTLANE_MARGIN_SECONDS` | kept free before the deadline for one callback; 5 if not set |
+//! | `EVENTLANE_METRICS_NAMESPACE` | CloudWatch namespace of the metrics; `Eventlane` if not set, `off` for none |
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -24,6 +25,7 @@ pub(crate) struct Settings {
     pub(crate) ledger_table: Option<String>,
     pub(crate) delivery: DeliveryOptions,
     pub(crate) margin: Duration,
+    pub(crate) metrics_namespace: Option<String>,
 }
 
 impl Settings {
@@ -55,6 +57,7 @@ impl Settings {
         let streams =
             set("EVENTLANE_STREAMS").map(|list| list.split(',').map(|name| name.trim().to_owned()).collect());
         let ledger_table = set("EVENTLANE_LEDGER_TABLE");
+        let namespace = set("EVENTLANE_METRICS_NAMESPACE").unwrap_or_else(|| "Eventlane".to_owned());
         Ok(Self {
             queue_url_prefix,
             streams,
@@ -62,6 +65,7 @@ impl Settings {
             ledger_table,
             delivery,
             margin: Duration::from_secs(margin),
+            metrics_namespace: Some(namespace).filter(|namespace| namespace != "off"),
         })
     }
 }
