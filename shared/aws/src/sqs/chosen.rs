@@ -1,6 +1,9 @@
 //! Chosen dead letters, taken out: back to their queue or gone for good. The others stay where they
 //! are.
 
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
 use aws_sdk_sqs::types::Message;
 use eventlane_contracts::StreamName;
 use eventlane_queue::{Choice, QueueError, Receipt};
@@ -19,7 +22,8 @@ pub(super) enum Then {
     Gone,
 }
 
-/// Takes out up to `limit` chosen letters and counts them. What a fault left undone stays.
+/// Takes out up to `limit` chosen letters and counts them. What a fault left undone stays, and so does a
+/// letter with the text of one that this call has put back: it is that one, given up once more.
 pub(super) async fn take(
     queue: &SqsQueue,
     stream: &StreamName,
@@ -42,6 +46,8 @@ async fn rounds(
     then: Then,
 ) -> Result<usize, QueueError> {
     let mut count = 0;
+    // A drain that is at work gives a letter up again as quickly as it is put back.
+    let (hashes, mut put_back) = (RandomState::new(), HashSet::new());
     while count < limit {
         let fresh = sample.next(ROUND).await?;
         if fresh.is_empty() {
@@ -50,6 +56,10 @@ async fn rounds(
         let mut fault = None;
         for (message, receipt) in fresh {
             if fault.is_some() || count == limit || !choose(&letter(&message)) {
+                sample.hold(receipt);
+                continue;
+            }
+            if then == Then::BackToTheQueue && !put_back.insert(hashes.hash_one(message.body())) {
                 sample.hold(receipt);
                 continue;
             }

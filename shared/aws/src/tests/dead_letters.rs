@@ -1,10 +1,11 @@
 //! Dead letters: copied first, deleted second, looked at and left where they are.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use eventlane_contracts::limits::MESSAGE_BYTES;
 use eventlane_contracts::text::dead_letter_reason;
-use eventlane_queue::{Consumer, Delivery, QueueError};
+use eventlane_queue::{Consumer, DeadLetter, Delivery, QueueError};
 use eventlane_testkit::scripted_sqs::{Action, Attribute, Fault, Which};
 
 use super::{Bench, LEASE, bench};
@@ -124,4 +125,22 @@ async fn a_requeue_whose_copy_fails_keeps_the_letter_and_what_was_done() {
     bench.sqs.fault(DEAD, Action::DeleteMessageBatch, 1, Fault::fail(Which::All));
     assert_eq!(bench.queue.requeue(&bench.a, &|_| true, 10).await.unwrap().count, 3);
     assert_eq!((bench.sqs.messages("lane-a").len(), bench.sqs.messages(DEAD).len()), (3, 1));
+}
+
+#[tokio::test]
+async fn a_letter_that_is_given_up_again_at_once_is_put_back_once() {
+    let bench = bench();
+    bench.sqs.put(DEAD, "poison", &[]);
+    let looked_at = AtomicUsize::new(0);
+    // Stands for a drain that is at work: the letter is back before the call has ended.
+    let drained = |_: &DeadLetter| {
+        if looked_at.fetch_add(1, Ordering::SeqCst) < 50 {
+            bench.sqs.put(DEAD, "poison", &[]);
+        }
+        true
+    };
+    let requeued = bench.queue.requeue(&bench.a, &drained, 1000).await.unwrap();
+    assert!(looked_at.into_inner() > 1, "it did come back");
+    assert_eq!(requeued.count, 1);
+    assert_eq!(bench.sqs.messages("lane-a").len(), 1);
 }
