@@ -44,7 +44,9 @@ pub(crate) fn owned(path: &Path, durability: Durability, clock: &dyn Clock) -> R
     let path = find(path).map_err(file)?;
     let mut quarantined = None;
     let (writer, flusher) = match try_owned(&path, durability) {
-        Err(OpenError::Store(error)) if quarantine::is_damage(&error) => {
+        Err(OpenError::Store(error))
+            if quarantine::is_damage(&error) || quarantine::was_put_aside_meanwhile(&error) =>
+        {
             let lock = quarantine::Lock::take(&path)?;
             // Whoever had the lock before may have put the file aside already.
             let again = match try_owned(&path, durability) {

@@ -34,6 +34,12 @@ pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
+/// Whether a journal was gone before it could be deleted: another opening has put the file aside meanwhile.
+pub(crate) fn was_put_aside_meanwhile(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    code == Some(rusqlite::ffi::SQLITE_IOERR_DELETE_NOENT)
+}
+
 /// Held while a file is put aside, so that no other process does it to the fresh one.
 pub(crate) struct Lock(#[expect(dead_code, reason = "closing the file releases the lock")] File);
 
