@@ -37,6 +37,7 @@
 mod clock;
 mod contract;
 pub mod evolution;
+mod host;
 mod identity;
 mod judge;
 pub mod limits;
@@ -55,6 +56,7 @@ mod tree;
 pub mod wire;
 
 pub use clock::{Clock, SystemClock};
+pub use host::is_loopback_host;
 pub use identity::{ClaimPath, Identity, IdentityFault};
 pub use judge::{Verdict, judge};
 pub use lock::{LOCK_FORMAT, Lock, LockError, LockFormat, LockedStream};

@@ -1,5 +1,6 @@
 //! The one URL a transport posts to.
 
+use eventlane_contracts::is_loopback_host;
 use eventlane_contracts::wire::EVENTS_PATH;
 use ureq::http::Uri;
 
@@ -24,7 +25,7 @@ pub(crate) fn judge(url: &str) -> Result<bool, ConfigError> {
     if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
         faults.push("URL has a user or a password; tokens come from the token source".to_owned());
     }
-    let is_loopback = is_loopback(host);
+    let is_loopback = is_loopback_host(host);
     match uri.scheme_str() {
         Some("https") => {}
         Some("http") if is_loopback => {}
@@ -35,12 +36,6 @@ pub(crate) fn judge(url: &str) -> Result<bool, ConfigError> {
         faults.push(format!("URL's path is {:?}, it must be {EVENTS_PATH}", uri.path()));
     }
     if faults.is_empty() { Ok(is_loopback) } else { Err(ConfigError(faults)) }
-}
-
-fn is_loopback(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host.eq_ignore_ascii_case("localhost")
-        || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use axum::body::Bytes;
 use axum::http::header::{ACCEPT, USER_AGENT};
 use axum::http::uri::{Scheme, Uri};
 use axum::http::{Request, StatusCode};
+use eventlane_contracts::is_loopback_host;
 use http_body_util::{BodyExt, Empty, LengthLimitError, Limited};
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -94,15 +95,9 @@ fn judge(url: &str) -> Result<Uri, String> {
     }
     match uri.scheme_str() {
         Some("https") => Ok(uri),
-        Some("http") if is_loopback(host) => Ok(uri),
+        Some("http") if is_loopback_host(host) => Ok(uri),
         _ => Err("must be https (http only on a loopback host)".to_owned()),
     }
-}
-
-fn is_loopback(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host.eq_ignore_ascii_case("localhost")
-        || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
