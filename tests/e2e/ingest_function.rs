@@ -13,7 +13,8 @@ use eventlane_testkit::envelopes::{Event, batch};
 use eventlane_testkit::process::{Process, binary};
 use eventlane_testkit::runtime_api::RuntimeApi;
 use eventlane_testkit::scripted_sqs::{Action, FOREVER, Fault, ScriptedSqs};
-use eventlane_testkit::tokens;
+use eventlane_testkit::secure::{self, SecureServer};
+use eventlane_testkit::tokens::{self, Signer};
 use serde_json::{Value, json};
 
 use crate::support::{PATIENCE, gateway};
@@ -105,6 +106,37 @@ fn the_answer_is_with_lambda_before_the_functions_deadline() {
     sqs.heal();
     let (status, body) = ingest.post(&token(), &one(), PATIENCE);
     assert_eq!((status, &body["acks"][0]["status"]), (200, &json!("acked")), "the process lives on");
+}
+
+/// I31: the binary's own crypto backend, for each algorithm and for a call over HTTPS.
+#[test]
+fn a_token_of_each_algorithm_is_taken_with_keys_fetched_over_https() {
+    let signers = [Signer::rs256(), Signer::es256(), Signer::eddsa()];
+    let named: Vec<Signer> =
+        signers.into_iter().zip(["r", "e", "d"]).map(|(key, kid)| key.named(kid)).collect();
+    let keys = json!({"keys": named.iter().map(Signer::jwk).collect::<Vec<_>>()}).to_string();
+    let length = keys.len();
+    let issuer = SecureServer::start(format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{keys}"));
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root.pem");
+    std::fs::write(&root, secure::ROOT).unwrap();
+    let (sqs, url) = (sqs(), format!("{}/jwks.json", issuer.url()));
+    let settings = [
+        ("EVENTLANE_JWKS_URL", &*url),
+        ("EVENTLANE_ISSUER", "https://id.example.com"),
+        ("EVENTLANE_AUDIENCE", "events"),
+        ("SSL_CERT_FILE", root.to_str().unwrap()),
+    ];
+    let ingest = Function::ingest(&sqs, &settings);
+    let mut claims = tokens::claims("tester");
+    (claims["iss"], claims["aud"]) = (json!("https://id.example.com"), json!("events"));
+    for signer in named.iter().chain([&Signer::hs256()]) {
+        let (status, body) = ingest.post(&signer.sign(&claims), &one(), PATIENCE);
+        assert_eq!((status, &body["acks"][0]["status"]), (200, &json!("acked")));
+    }
+    assert_eq!(ingest.post(&Signer::other_rs256().named("r").sign(&claims), &one(), PATIENCE).0, 401);
+    assert!(issuer.received().is_some());
+    assert_eq!(sqs.messages("lane-issue_viewed").len(), 4);
 }
 
 #[test]

@@ -28,6 +28,7 @@ pub mod runtime_api;
 pub mod scripted_dynamo;
 pub mod scripted_http;
 pub mod scripted_sqs;
+pub mod secure;
 pub mod server;
 pub mod tokens;
 

@@ -1,11 +1,14 @@
 //! Receive, extend, ack and release under faults.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use aws_sdk_sqs::config::StalledStreamProtectionConfig;
 use eventlane_queue::{Consumer, Delivery, Lease, Message, Producer, QueueError, Receipt};
 use eventlane_testkit::scripted_sqs::{Action, Attribute, Fault, LongPolls, Which};
 
-use super::{Bench, LEASE, bench, messages, stream};
+use super::{Bench, LEASE, bench, config, messages, stream};
+use crate::{SqsQueue, Timeouts};
 
 const RECEIVE: Action = Action::ReceiveMessage;
 const DELETE: Action = Action::DeleteMessageBatch;
@@ -82,6 +85,28 @@ async fn a_long_poll_outlasts_other_calls_deadlines_and_is_just_empty() {
     let bench = super::bench_with(timeouts, 1);
     bench.sqs.set_long_polls(LongPolls::Held);
     assert!(bench.queue.receive(&bench.a, 10, LEASE, Duration::from_secs(1)).await.unwrap().is_empty());
+}
+
+// D01
+#[tokio::test]
+async fn a_receive_outlasts_a_pause_in_its_answer_that_the_sdk_takes_for_a_stall() {
+    let bench = bench();
+    let guard = StalledStreamProtectionConfig::enabled().grace_period(Duration::from_millis(100)).build();
+    let patient = Timeouts { connect: LEASE, attempt: LEASE, operation: LEASE };
+    let config = config(&bench.sqs.url(), patient, 1).into_builder().stalled_stream_protection(guard).build();
+    let queue =
+        SqsQueue::new(&config, &bench.sqs.queue_url("lane"), Arc::new(bench.clock.clone())).unwrap();
+    assert_eq!(queue.enqueue(&bench.a, &messages(["1", "2"])).await, [Ok(()), Ok(())]);
+    let receives = bench.sqs.fault("lane-a", RECEIVE, 1, Fault::Pause);
+    let sends = bench.sqs.fault("lane-b", Action::SendMessageBatch, 1, Fault::Pause);
+    let (got, ()) = tokio::join!(queue.receive(&bench.a, 10, LEASE, Duration::ZERO), async {
+        // The guard takes this call for stalled; by then it has had its time with the receive as well.
+        assert_eq!(queue.enqueue(&bench.b, &messages(["3"])).await, [Err(unavailable("connection"))]);
+        assert_eq!(receives.fired(), 1, "the receive's answer has been on its way");
+        bench.sqs.heal();
+    });
+    let bodies: Vec<String> = got.unwrap().into_iter().map(|delivery| delivery.body).collect();
+    assert_eq!((bodies, sends.fired()), (vec!["1".to_owned(), "2".to_owned()], 1));
 }
 
 #[tokio::test]

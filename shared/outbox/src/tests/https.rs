@@ -1,41 +1,19 @@
 //! The transport's options against real servers: private roots, gzip, redirects within the origin.
 
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener};
+use std::io::Read;
 use std::time::Duration;
 
 use eventlane_testkit::scripted_http::{Reply, ScriptedHttp};
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use eventlane_testkit::secure::{ROOT, SecureServer};
 
 use super::*;
 
-const ROOT: &str = include_str!("fixtures/root.pem");
+const ANSWER: &str = "HTTP/1.1 503 Later\r\ncontent-length: 0\r\nretry-after: 7\r\n\r\n";
 
-/// Serves one secure connection with a certificate of the private root; its answer is a 503.
-fn secure_server() -> (String, std::thread::JoinHandle<Option<usize>>) {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let certificate = CertificateDer::from_pem_slice(include_bytes!("fixtures/server.pem")).unwrap();
-    let key = PrivateKeyDer::from_pem_slice(include_bytes!("fixtures/server_key.pem")).unwrap();
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate], key)
-        .unwrap();
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let url = format!("https://localhost:{}/api/events", listener.local_addr().unwrap().port());
-    let server = std::thread::spawn(move || {
-        let (stream, _) = listener.accept().ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(20))).ok()?;
-        let mut tls = rustls::StreamOwned::new(rustls::ServerConnection::new(Arc::new(config)).ok()?, stream);
-        let mut request = [0; 4096];
-        let read = tls.read(&mut request).ok()?;
-        tls.write_all(b"HTTP/1.1 503 Later\r\ncontent-length: 0\r\nretry-after: 7\r\n\r\n").ok()?;
-        tls.flush().ok()?;
-        Some(read)
-    });
-    (url, server)
+/// A server with a certificate of the private root; its answer is a 503.
+fn secure_server() -> (String, SecureServer) {
+    let server = SecureServer::start(ANSWER.to_owned());
+    (format!("{}/api/events", server.url()), server)
 }
 
 fn post(url: &str, options: &HttpOptions) -> Result<PostResponse, TransportError> {
@@ -48,11 +26,11 @@ fn a_private_root_is_trusted_when_given_and_only_then() {
     let trusting = HttpOptions { root_certificates: Some(ROOT.to_owned()), ..HttpOptions::default() };
     let response = post(&url, &trusting).unwrap();
     assert_eq!((response.status, response.retry_after.as_deref()), (503, Some("7")));
-    assert!(server.join().unwrap().is_some());
+    assert!(server.received().is_some());
     // C34: the handshake's failure comes wrapped, and is told apart all the same.
     let (url, server) = secure_server();
     assert_eq!(post(&url, &HttpOptions::default()), Err(TransportError::Tls));
-    assert_eq!(server.join().unwrap(), None, "no byte of the request, nor the token, was sent");
+    assert_eq!(server.received(), None, "no byte of the request, nor the token, was sent");
 }
 
 #[test]

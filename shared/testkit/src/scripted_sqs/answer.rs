@@ -1,13 +1,16 @@
 //! From a request to its answer.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use futures::stream::{self, StreamExt as _};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -55,12 +58,28 @@ pub(super) async fn answer(
             return StatusCode::OK.into_response();
         }
         Some(Fault::LoseAnswer) => connection.reset(),
-        Some(Fault::Error { .. } | Fault::FailEntries { .. } | Fault::OmitEntries(_)) | None => {}
+        Some(Fault::Error { .. } | Fault::FailEntries { .. } | Fault::OmitEntries(_) | Fault::Pause)
+        | None => {}
     }
     match perform(&shared, &call, &origin).await {
-        Ok(value) => ([("content-type", "application/x-amz-json-1.0")], value.to_string()).into_response(),
+        Ok(value) => {
+            let text = value.to_string();
+            let body = if call.fault == Some(Fault::Pause) { paused(shared, text) } else { text.into() };
+            ([("content-type", "application/x-amz-json-1.0")], body).into_response()
+        }
         Err(error) => error.into_response(),
     }
+}
+
+/// Half of the text, and the other half when the script is healed.
+fn paused(shared: Arc<Shared>, text: String) -> Body {
+    let text = Bytes::from(text);
+    let half = text.slice(..text.len() / 2);
+    let rest = async move {
+        shared.healed().await;
+        text.slice(text.len() / 2..)
+    };
+    Body::from_stream(stream::once(ready(half)).chain(stream::once(rest)).map(Ok::<_, Infallible>))
 }
 
 /// The request as a call, and the origin that queues' URLs stand under.

@@ -45,6 +45,8 @@ pub enum Fault {
     LoseAnswer,
     /// The call is taken and never answered, and has no effect.
     Hang,
+    /// The call takes effect and half of its answer is sent; the rest follows when the script is healed.
+    Pause,
 }
 
 /// Entries of a batch call.
@@ -106,9 +108,12 @@ impl Fault {
             Self::FailEntries { code, sender_fault, .. } => {
                 (if *sender_fault { 400 } else { 500 }, code, *sender_fault)
             }
-            Self::OmitEntries(_) | Self::Status(_) | Self::Reset | Self::LoseAnswer | Self::Hang => {
-                return None;
-            }
+            Self::OmitEntries(_)
+            | Self::Status(_)
+            | Self::Reset
+            | Self::LoseAnswer
+            | Self::Hang
+            | Self::Pause => return None,
         };
         Some(SqsError { status, code: code.clone(), message: "scripted".to_owned(), sender_fault })
     }
@@ -163,6 +168,11 @@ impl Script {
 
     pub(super) fn clear(&mut self) {
         self.0.clear();
+    }
+
+    /// Whether an answer that was paused is still to be held.
+    pub(super) fn pauses(&self) -> bool {
+        self.0.iter().any(|rule| rule.fault == Fault::Pause)
     }
 
     /// The fault of this call, counted.

@@ -103,9 +103,10 @@ impl ScriptedSqs {
         self.shared.kill_connections()
     }
 
-    /// Takes back every fault that is left.
+    /// Takes back every fault that is left, and lets paused answers go on.
     pub fn heal(&self) {
         self.shared.state().script.clear();
+        self.shared.changed();
     }
 
     /// How receives with a wait behave; [`LongPolls::Instant`] unless set.

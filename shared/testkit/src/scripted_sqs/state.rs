@@ -88,7 +88,18 @@ impl Shared {
         self.called.wait_timeout(state, at_most).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Tells held polls that messages may have become visible.
+    /// Waits until no answer is to be paused any more.
+    pub(super) async fn healed(&self) {
+        loop {
+            let change = self.next_change();
+            if !self.state().script.pauses() {
+                return;
+            }
+            change.await;
+        }
+    }
+
+    /// Tells held polls that messages may have become visible, and paused answers that they may go on.
     pub(super) fn changed(&self) {
         self.arrived.notify_waiters();
     }
