@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 
 use crate::project::{Project, in_ci};
-use crate::services::system;
+use crate::services::{Installed, Life, RunFolder, Services, system};
 use crate::shell;
 use crate::test::FEATURES;
 
@@ -55,7 +55,22 @@ pub(crate) fn bench(project: &Project, options: &Options) -> anyhow::Result<()> 
     if options.write {
         command.arg("--write").arg(project.root().join("docs/performance.md"));
     }
+    // For `relay_postgres`; without one it says so.
+    let run = RunFolder::temporary(project)?;
+    let services = if options.wants("relay_postgres") {
+        let installed = Installed::databases(false);
+        Some(Services::start(&installed, run.path(), Life::WithUs)?)
+    } else {
+        None
+    };
+    command.envs(services.iter().flat_map(Services::environment));
     quietly(&mut command)
+}
+
+impl Options {
+    fn wants(&self, name: &str) -> bool {
+        self.only.as_deref().is_none_or(|only| only.split(',').any(|only| only == name))
+    }
 }
 
 /// Without the command's own line: stdout may be JSON.

@@ -94,8 +94,7 @@ async fn a_receive_outlasts_a_pause_in_its_answer_that_the_sdk_takes_for_a_stall
     let guard = StalledStreamProtectionConfig::enabled().grace_period(Duration::from_millis(100)).build();
     let patient = Timeouts { connect: LEASE, attempt: LEASE, operation: LEASE };
     let config = config(&bench.sqs.url(), patient, 1).into_builder().stalled_stream_protection(guard).build();
-    let queue =
-        SqsQueue::new(&config, &bench.sqs.queue_url("lane"), Arc::new(bench.clock.clone())).unwrap();
+    let queue = SqsQueue::new(&config, &bench.sqs.queue_url("lane"), Arc::new(bench.clock.clone())).unwrap();
     assert_eq!(queue.enqueue(&bench.a, &messages(["1", "2"])).await, [Ok(()), Ok(())]);
     let receives = bench.sqs.fault("lane-a", RECEIVE, 1, Fault::Pause);
     let sends = bench.sqs.fault("lane-b", Action::SendMessageBatch, 1, Fault::Pause);

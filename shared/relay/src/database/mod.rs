@@ -20,7 +20,27 @@ pub use sqlite::SqliteDriver;
 use crate::{Driver, DriverError};
 
 /// Longest wait for a connection of the pool.
-pub(crate) const ACQUIRE: Duration = Duration::from_secs(5);
+const ACQUIRE: Duration = Duration::from_secs(5);
+
+/// A connection that has rested this long is asked before it is used again: servers and what stands
+/// between close idle ones. Asking before each statement would double the round trips.
+const RESTED: Duration = Duration::from_secs(1);
+
+/// What the pools have in common.
+pub(crate) fn pool<DB: sqlx::Database>(connections: u32) -> sqlx::pool::PoolOptions<DB> {
+    sqlx::pool::PoolOptions::new()
+        .max_connections(connections)
+        .acquire_timeout(ACQUIRE)
+        .test_before_acquire(false)
+        .before_acquire(|connection, meta| {
+            Box::pin(async move {
+                if meta.idle_for >= RESTED {
+                    sqlx::Connection::ping(connection).await?;
+                }
+                Ok(true)
+            })
+        })
+}
 
 /// Why an address is none. Never shows it: it may hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

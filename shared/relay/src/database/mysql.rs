@@ -1,10 +1,10 @@
 //! MySQL and MariaDB through sqlx.
 
 use async_trait::async_trait;
-use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError, MySqlPool, MySqlPoolOptions};
+use sqlx::mysql::{MySqlConnectOptions, MySqlDatabaseError, MySqlPool};
 use sqlx::{Executor, MySql, Transaction};
 
-use super::{ACQUIRE, AddressError, cells, fault, statements};
+use super::{AddressError, cells, fault, pool, statements};
 use crate::writer::{OutboxTransaction, sealed};
 use crate::{Cell, Dialect, Driver, DriverError, OutboxEntry, Param};
 
@@ -36,8 +36,7 @@ impl MySqlDriver {
     /// transaction that inserts there is settled at the cost of either.
     #[must_use]
     pub fn with(options: MySqlConnectOptions, connections: u32) -> Self {
-        let pool = MySqlPoolOptions::new().max_connections(connections.max(1)).acquire_timeout(ACQUIRE);
-        let pool = pool.after_connect(|connection, _| {
+        let pool = pool(connections.max(1)).after_connect(|connection, _| {
             Box::pin(async move {
                 connection.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED").await.map(drop)
             })

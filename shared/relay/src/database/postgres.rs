@@ -1,10 +1,10 @@
 //! PostgreSQL through sqlx.
 
 use async_trait::async_trait;
-use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPool};
 use sqlx::{Postgres, Transaction};
 
-use super::{ACQUIRE, AddressError, cells, fault, statements};
+use super::{AddressError, cells, fault, pool, statements};
 use crate::writer::{OutboxTransaction, sealed};
 use crate::{Cell, Dialect, Driver, DriverError, OutboxEntry, Param, WAKE_CHANNEL, Wakeups};
 
@@ -35,8 +35,7 @@ impl PostgresDriver {
         let options: PgConnectOptions = url.parse().map_err(|_| AddressError::Unreadable { example })?;
         // A pooler refuses start-up parameters that it doesn't know; no float is ever read here.
         let options = options.application_name("eventlane-relay").extra_float_digits(None);
-        let pool = PgPoolOptions::new().max_connections(connections.max(2)).acquire_timeout(ACQUIRE);
-        Ok(Self::new(pool.connect_lazy_with(options)))
+        Ok(Self::new(pool(connections.max(2)).connect_lazy_with(options)))
     }
 
     /// For a pooler that gives each transaction another session (pgbouncer's transaction pooling, RDS

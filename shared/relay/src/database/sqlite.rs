@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sqlx::sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};
 use sqlx::{Sqlite, Transaction};
 
-use super::{ACQUIRE, AddressError, cells, fault, statements};
+use super::{AddressError, cells, fault, pool, statements};
 use crate::writer::{OutboxTransaction, sealed};
 use crate::{Cell, Dialect, Driver, DriverError, OutboxEntry, Param};
 
@@ -34,8 +34,7 @@ impl SqliteDriver {
     pub fn at(url: &str) -> Result<Self, AddressError> {
         let example = "sqlite:path/to/file.db";
         let options: SqliteConnectOptions = url.parse().map_err(|_| AddressError::Unreadable { example })?;
-        let pool = SqlitePoolOptions::new().max_connections(2).acquire_timeout(ACQUIRE);
-        Ok(Self::new(pool.connect_lazy_with(options.busy_timeout(BUSY))))
+        Ok(Self::new(pool(2).connect_lazy_with(options.busy_timeout(BUSY))))
     }
 }
 
