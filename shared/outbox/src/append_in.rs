@@ -100,17 +100,21 @@ impl Outbox {
     }
 
     fn insert_in(&self, transaction: &Transaction<'_>, row: &NewRow) -> Result<Appended, AppendError> {
-        let mut admission = admission(transaction, self.inner.bounds)?;
+        let mut admission = Admission::read(transaction, self.inner.bounds).map_err(store)?;
         let now_us = self.inner.stamper.now_us();
-        let seq = insert_row(transaction, &mut admission, row, now_us)
-            .map_err(|error| AppendError::Store(Arc::new(error)))??;
+        let seq = insert_row(transaction, &mut admission, row, now_us).map_err(store)??;
         Ok(Appended { event_id: row.event_id.clone(), seq })
     }
 
     fn plain(&self, row: NewRow) -> Result<PlainAppend, AppendError> {
-        admission(&self.inner.writer(), self.inner.bounds)?.admit(&row.payload)?;
+        let mut admission = Admission::look(&self.inner.writer(), self.inner.bounds).map_err(store)?;
+        admission.admit(&row.payload)?;
         let NewRow { event_id, stream, occurred_at_us, payload, account } = row;
         let enqueued_at_us = self.inner.stamper.now_us();
         Ok(PlainAppend { event_id, stream, occurred_at_us, payload, enqueued_at_us, account })
     }
+}
+
+fn store(error: rusqlite::Error) -> AppendError {
+    AppendError::Store(Arc::new(error))
 }

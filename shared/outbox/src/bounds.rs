@@ -4,6 +4,7 @@
 
 use rusqlite::Connection;
 
+use crate::count::{self, Pending};
 use crate::error::AppendError;
 use crate::schema;
 
@@ -38,6 +39,9 @@ impl std::fmt::Display for Bound {
     }
 }
 
+/// Rows that an append under a bound walks before it counts them: to write the counters costs as much.
+const MOST_BEHIND: u64 = 16;
+
 /// Lets rows in one after the other, as long as there is room.
 pub(crate) struct Admission {
     bounds: Bounds,
@@ -47,18 +51,24 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    /// What the transaction on this connection sees.
+    /// What the connection sees. Only reads.
+    pub(crate) fn look(connection: &Connection, bounds: Bounds) -> rusqlite::Result<Self> {
+        Self::with(connection, bounds, count::pending)
+    }
+
+    /// What the transaction on this connection sees, which is about to write.
     pub(crate) fn read(connection: &Connection, bounds: Bounds) -> rusqlite::Result<Self> {
-        let count = |is_wanted: bool, key| {
-            let count = if is_wanted { schema::get(connection, key)? } else { None };
-            Ok::<_, rusqlite::Error>(count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0))
-        };
-        Ok(Self {
-            bounds,
-            is_withdrawn: is_withdrawn(connection)?,
-            rows: count(bounds.rows.is_some(), schema::PENDING_ROWS_KEY)?,
-            payload_bytes: count(bounds.payload_bytes.is_some(), schema::PENDING_BYTES_KEY)?,
-        })
+        Self::with(connection, bounds, |connection| count::pending_counted_on(connection, MOST_BEHIND))
+    }
+
+    fn with(
+        connection: &Connection,
+        bounds: Bounds,
+        pending: impl FnOnce(&Connection) -> rusqlite::Result<Pending>,
+    ) -> rusqlite::Result<Self> {
+        let is_withdrawn = is_withdrawn(connection)?;
+        let pending = if bounds == Bounds::default() { Pending::default() } else { pending(connection)? };
+        Ok(Self { bounds, is_withdrawn, rows: pending.rows, payload_bytes: pending.payload_bytes })
     }
 
     /// Counts one more row in, or says what stands against it.

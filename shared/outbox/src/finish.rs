@@ -1,5 +1,6 @@
 //! The end of a pass: what is written down, how long to wait.
 
+use crate::count;
 use crate::error::FlushError;
 use crate::flush::{FlushCore, duration};
 use crate::options::micros;
@@ -47,7 +48,8 @@ impl FlushCore {
     /// The report; the pass lets go of its lock here.
     pub(crate) fn finish(&mut self, mut pass: Box<Pass>) -> Result<FlushReport, FlushError> {
         let now_us = self.now_us();
-        let connection = self.outbox.inner.flusher();
+        let mut connection = self.outbox.inner.flusher();
+        count::pending_and_count_on(&mut connection)?;
         sweep(&connection, now_us, micros(self.outbox.inner.acked_retention))?;
         let wait_us = match self.lane.wait_us(&connection, now_us, self.tuning.lane)? {
             Some(wait_us) => Some(wait_us),

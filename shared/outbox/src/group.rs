@@ -215,11 +215,6 @@ const INSERT: &str = "INSERT INTO eventlane_outbox \
         (event_id, stream, occurred_at_us, payload, enqueued_at_us, account) \
     VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 
-/// What may come in now, as this connection sees it.
-pub(crate) fn admission(connection: &Connection, bounds: Bounds) -> Result<Admission, AppendError> {
-    Admission::read(connection, bounds).map_err(|error| AppendError::Store(Arc::new(error)))
-}
-
 fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }

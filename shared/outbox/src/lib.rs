@@ -60,6 +60,7 @@ mod authorize;
 mod backoff;
 mod begin;
 mod bounds;
+mod count;
 mod diagnostics;
 mod discard;
 mod driver;

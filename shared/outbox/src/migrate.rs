@@ -5,12 +5,14 @@ use std::sync::Arc;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::error::OpenError;
-use crate::schema::{DDL, META_DDL, PENDING_BYTES_KEY, PENDING_ROWS_KEY, SCHEMA_VERSION, get, set};
+use crate::schema::{
+    COUNTED_SEQ_KEY, DDL, META_DDL, PENDING_BYTES_KEY, PENDING_ROWS_KEY, SCHEMA_VERSION, get, set,
+};
 
 const VERSION_KEY: &str = "schema_version";
 
 /// Step `n` leads from version `n + 1` to the next.
-const STEPS: [fn(&Transaction<'_>) -> rusqlite::Result<()>; 1] = [add_counters];
+const STEPS: [fn(&Transaction<'_>) -> rusqlite::Result<()>; 2] = [add_counters, count_on_demand];
 
 /// Creates what is missing and migrates what is older, in one transaction. A file that is up to date
 /// is only read: no write lock, so a busy file opens too.
@@ -41,6 +43,7 @@ fn create(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     transaction.execute_batch(DDL)?;
     set(transaction, PENDING_ROWS_KEY, 0)?;
     set(transaction, PENDING_BYTES_KEY, 0)?;
+    set(transaction, COUNTED_SEQ_KEY, 0)?;
     set(transaction, VERSION_KEY, SCHEMA_VERSION)
 }
 
@@ -53,10 +56,8 @@ fn migrate(transaction: &Transaction<'_>, found: i64) -> rusqlite::Result<()> {
     set(transaction, VERSION_KEY, SCHEMA_VERSION)
 }
 
-/// 1 → 2: counters of what is pending, and the triggers that keep them.
+/// 1 → 2: counters of what is pending.
 fn add_counters(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-    let triggers = DDL.find("CREATE TRIGGER").and_then(|at| DDL.get(at..)).unwrap_or_default();
-    transaction.execute_batch(triggers)?;
     let (rows, bytes): (i64, i64) = transaction.query_row(
         "SELECT count(*), coalesce(sum(length(CAST(payload AS BLOB))), 0) \
          FROM eventlane_outbox WHERE acked_at_us IS NULL",
@@ -65,4 +66,16 @@ fn add_counters(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     )?;
     set(transaction, PENDING_ROWS_KEY, rows)?;
     set(transaction, PENDING_BYTES_KEY, bytes)
+}
+
+/// 2 → 3: the counters hold for every row so far, and appends no longer move them.
+fn count_on_demand(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    for trigger in ["added", "removed", "stamped"] {
+        transaction.execute(&format!("DROP TRIGGER IF EXISTS eventlane_outbox_{trigger}"), [])?;
+    }
+    let last: i64 = transaction
+        .query_row("SELECT coalesce(max(seq), 0) FROM eventlane_outbox", [], |row| row.get(0))?;
+    set(transaction, COUNTED_SEQ_KEY, last)?;
+    let triggers = DDL.find("CREATE TRIGGER").and_then(|at| DDL.get(at..)).unwrap_or_default();
+    transaction.execute_batch(triggers)
 }

@@ -14,13 +14,13 @@ use rusqlite::Connection;
 
 use crate::append_async::Committer;
 use crate::bounds::Bounds;
+use crate::count;
 use crate::error::{FlushError, OpenError};
 use crate::group::Group;
 use crate::observe::Subscribers;
 use crate::open::{self, Mode, Opened};
 use crate::options::OutboxOptions;
 use crate::quarantine::{self, Quarantined};
-use crate::schema;
 use crate::stamp::Stamper;
 use crate::status::{News, Status};
 use crate::why::LaneNote;
@@ -128,13 +128,19 @@ impl Outbox {
         *self.inner.account.lock().unwrap_or_else(PoisonError::into_inner) = account;
     }
 
-    /// How many rows are pending a verdict. Two look-ups, whatever the backlog.
+    /// How many rows are pending a verdict. Walks such as were appended since the last pass or question,
+    /// not the backlog.
     ///
     /// # Errors
     /// [`FlushError::Store`] when the outbox can't be read.
     pub fn pending(&self) -> Result<u64, FlushError> {
-        let count = schema::get(&self.inner.writer(), schema::PENDING_ROWS_KEY)?;
-        Ok(count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0))
+        let mut writer = self.inner.writer();
+        let pending = match self.inner.mode {
+            Mode::Owned => count::pending_and_count_on(&mut writer),
+            // The app may ask inside its own transaction, which a write of ours would wait for.
+            Mode::Embedded => count::pending(&writer),
+        };
+        Ok(pending?.rows)
     }
 
     /// To be called after the commit of events that were appended in the app's own transaction: tells

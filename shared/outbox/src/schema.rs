@@ -9,15 +9,16 @@
 //! `ready` by (account, stream, seq), `waiting` and `parked` by due time. `ready` holds the columns of
 //! its own condition too: SQLite then picks rows without reading past their payloads.
 //!
-//! Pending rows and their payload bytes are counted by triggers, whoever writes, so that a bound costs
-//! two look-ups and not a walk.
+//! Pending rows and their payload bytes are counted up to a row (`counted_seq`), by those who ask: see
+//! [`count`](crate::count). Two triggers take settled rows out of the counted part, whoever settles.
 
 use rusqlite::{Connection, OptionalExtension};
 
 /// This build's schema version, kept in `eventlane_meta` under `schema_version`.
 ///
-/// Version 1 had no counters; version 2 keeps `pending_rows` and `pending_bytes` by trigger.
-pub const SCHEMA_VERSION: i64 = 2;
+/// Version 1 had no counters; version 2 kept `pending_rows` and `pending_bytes` by trigger at each
+/// append; in version 3 they hold for the rows up to `counted_seq`.
+pub const SCHEMA_VERSION: i64 = 3;
 
 /// Every table of the outbox. What exports or copies an app's data leaves these out, and what drops
 /// a cache doesn't touch them: events in them exist nowhere else.
@@ -59,13 +60,9 @@ CREATE INDEX eventlane_outbox_parked ON eventlane_outbox (account, next_retry_at
     WHERE acked_at_us IS NULL AND next_retry_at_us IS NOT NULL
         AND substr(coalesce(last_reason, ''), 1, 8) = 'parked: ';
 CREATE INDEX eventlane_outbox_acked ON eventlane_outbox (acked_at_us) WHERE acked_at_us IS NOT NULL;
-CREATE TRIGGER eventlane_outbox_added AFTER INSERT ON eventlane_outbox WHEN NEW.acked_at_us IS NULL
-BEGIN
-    UPDATE eventlane_meta SET value = value
-        + CASE key WHEN 'pending_rows' THEN 1 ELSE length(CAST(NEW.payload AS BLOB)) END
-        WHERE key IN ('pending_bytes', 'pending_rows');
-END;
-CREATE TRIGGER eventlane_outbox_removed AFTER DELETE ON eventlane_outbox WHEN OLD.acked_at_us IS NULL
+CREATE TRIGGER eventlane_outbox_removed AFTER DELETE ON eventlane_outbox
+    WHEN OLD.acked_at_us IS NULL
+        AND OLD.seq <= (SELECT value FROM eventlane_meta WHERE key = 'counted_seq')
 BEGIN
     UPDATE eventlane_meta SET value = value
         - CASE key WHEN 'pending_rows' THEN 1 ELSE length(CAST(OLD.payload AS BLOB)) END
@@ -73,6 +70,7 @@ BEGIN
 END;
 CREATE TRIGGER eventlane_outbox_stamped AFTER UPDATE OF acked_at_us ON eventlane_outbox
     WHEN OLD.acked_at_us IS NULL AND NEW.acked_at_us IS NOT NULL
+        AND OLD.seq <= (SELECT value FROM eventlane_meta WHERE key = 'counted_seq')
 BEGIN
     UPDATE eventlane_meta SET value = value
         - CASE key WHEN 'pending_rows' THEN 1 ELSE length(CAST(OLD.payload AS BLOB)) END
@@ -86,7 +84,10 @@ pub const META_DDL: &str = "CREATE TABLE IF NOT EXISTS eventlane_meta (
     value INTEGER NOT NULL
 ) WITHOUT ROWID";
 
-/// In `eventlane_meta`: rows pending a verdict. Kept by trigger, so that other drivers' appends count.
+/// In `eventlane_meta`: the last row that the two counters hold for; rows after it are counted when
+/// somebody asks.
+pub(crate) const COUNTED_SEQ_KEY: &str = "counted_seq";
+/// In `eventlane_meta`: rows up to there that are pending a verdict.
 pub(crate) const PENDING_ROWS_KEY: &str = "pending_rows";
 /// In `eventlane_meta`: bytes of their payloads.
 pub(crate) const PENDING_BYTES_KEY: &str = "pending_bytes";

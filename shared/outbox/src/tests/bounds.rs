@@ -58,6 +58,72 @@ fn the_count_holds_over_handles_transactions_and_the_ledger() {
     assert_eq!(other.pending().unwrap(), 0);
 }
 
+/// Whether what is counted and what is behind make up what is there.
+fn assert_counted(rig: &Rig) {
+    let there = "SELECT count(*), coalesce(sum(length(CAST(payload AS BLOB))), 0) \
+         FROM eventlane_outbox WHERE acked_at_us IS NULL";
+    let there: (u64, u64) = rig.sql().query_row(there, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let found = crate::count::pending(&rig.sql()).unwrap();
+    assert_eq!((found.rows, found.payload_bytes), there);
+    let counted = "SELECT count(*) FROM eventlane_outbox WHERE acked_at_us IS NULL AND seq <= ?1";
+    let seq = meta(&rig.sql(), "counted_seq");
+    let counted: i64 = rig.sql().query_row(counted, [seq], |row| row.get(0)).unwrap();
+    assert_eq!(meta(&rig.sql(), "pending_rows"), counted);
+}
+
+#[test]
+fn rows_are_counted_in_parts_and_the_parts_make_up_the_whole() {
+    let bounds = Bounds { rows: Some(1_000), payload_bytes: None };
+    let retention = std::time::Duration::from_secs(1000);
+    let rig = Rig::with(OutboxOptions { bounds, acked_retention: retention, ..OutboxOptions::default() }, tuned(7));
+    for round in 1..=5 {
+        for _ in 0..29 {
+            rig.append("a", 1);
+            assert_counted(&rig);
+        }
+        let last: i64 =
+            rig.sql().query_row("SELECT max(seq) FROM eventlane_outbox", [], |row| row.get(0)).unwrap();
+        let counted = meta(&rig.sql(), "counted_seq");
+        assert!(counted > 0 && counted < last, "rows before it and behind it: {counted} of {last}");
+        // Of either part: one removed by another's hand, a batch stamped, one discarded.
+        for seq in [counted - round, last - round] {
+            rig.sql().execute("DELETE FROM eventlane_outbox WHERE seq = ?1", [seq]).unwrap();
+        }
+        assert_counted(&rig);
+        let mut posts = 0;
+        rig.server.behave(move |_| {
+            posts += 1;
+            if posts == 2 { status(503) } else { None }
+        });
+        assert_eq!(rig.flush().acked, 7);
+        assert_counted(&rig);
+        rig.clock.advance(std::time::Duration::from_secs(10));
+    }
+}
+
+#[test]
+fn a_question_walks_a_long_backlog_once() {
+    let rig = Rig::new();
+    rig.append("a", 1_500);
+    assert_eq!((rig.outbox.pending().unwrap(), meta(&rig.sql(), "counted_seq")), (1_500, 1_500));
+    rig.append("a", 10);
+    assert_eq!((rig.outbox.pending().unwrap(), meta(&rig.sql(), "counted_seq")), (1_510, 1_500));
+    rig.sql().execute("DELETE FROM eventlane_outbox WHERE seq IN (7, 1505)", []).unwrap();
+    assert_eq!(rig.outbox.pending().unwrap(), 1_508);
+    // Lost counters count nothing, and are made again.
+    rig.sql().execute("DELETE FROM eventlane_meta WHERE key LIKE 'pending%' OR key = 'counted_seq'", []).unwrap();
+    assert_eq!((rig.outbox.pending().unwrap(), meta(&rig.sql(), "pending_rows")), (1_508, 1_508));
+}
+
+#[test]
+fn a_pass_that_leaves_a_long_backlog_counts_it() {
+    let rig = Rig::new();
+    rig.append("a", 1_500);
+    rig.server.behave(|_| status(503));
+    rig.flush();
+    assert_eq!((meta(&rig.sql(), "counted_seq"), meta(&rig.sql(), "pending_rows")), (1_500, 1_500));
+}
+
 #[test]
 fn discard_removes_what_it_is_told_and_says_how_much() {
     let rig = Rig::new();

@@ -245,24 +245,24 @@ fn a_full_disk_when_an_ack_is_recorded_sends_nothing_up_twice() {
 
 #[test]
 fn an_older_builds_file_is_migrated_with_all_that_is_in_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("outbox.db");
-    let sql = rusqlite::Connection::open(&path).unwrap();
-    sql.execute_batch(include_str!("fixtures/version_1.sql")).unwrap();
-    drop(sql);
-    let outbox = open(&path).unwrap();
-    let found = outbox.diagnostics().unwrap();
-    assert_eq!((found.schema_version, found.pending_rows, found.acked_rows), (SCHEMA_VERSION, 2, 1));
-    assert_eq!(outbox.pending().unwrap(), 2, "counted once, and kept from then on");
-    outbox.append("a", &json!({})).unwrap();
-    let sql = rusqlite::Connection::open(&path).unwrap();
-    let bytes: i64 = sql
-        .query_row("SELECT value FROM eventlane_meta WHERE key = 'pending_bytes'", [], |row| row.get(0))
-        .unwrap();
-    assert_eq!(bytes, 7 + 10 + 2);
-    assert_eq!(schema_of(&sql), schema_of(&Rig::new().sql()), "as a fresh file");
-    assert_eq!(flusher(&outbox, tuned(10), &Server::new()).flush().unwrap().acked, 3);
-    assert_eq!(open(&path).unwrap().pending().unwrap(), 0);
+    for older in [include_str!("fixtures/version_1.sql"), include_str!("fixtures/version_2.sql")] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("outbox.db");
+        let sql = rusqlite::Connection::open(&path).unwrap();
+        sql.execute_batch(older).unwrap();
+        drop(sql);
+        let outbox = open(&path).unwrap();
+        let found = outbox.diagnostics().unwrap();
+        assert_eq!((found.schema_version, found.pending_rows, found.acked_rows), (SCHEMA_VERSION, 2, 1));
+        let sql = rusqlite::Connection::open(&path).unwrap();
+        let counted = ["counted_seq", "pending_rows", "pending_bytes"].map(|key| meta(&sql, key));
+        assert_eq!(counted, [3, 2, 7 + 10], "all that is there is counted once");
+        outbox.append("a", &json!({})).unwrap();
+        assert_eq!(outbox.pending().unwrap(), 3);
+        assert_eq!(schema_of(&sql), schema_of(&Rig::new().sql()), "as a fresh file");
+        assert_eq!(flusher(&outbox, tuned(10), &Server::new()).flush().unwrap().acked, 3);
+        assert_eq!(open(&path).unwrap().pending().unwrap(), 0);
+    }
 }
 
 fn schema_of(sql: &rusqlite::Connection) -> Vec<String> {

@@ -48,6 +48,17 @@ fn embedding_adds_two_tables_and_changes_nothing_else() {
 }
 
 #[test]
+fn the_app_may_ask_how_much_is_pending_inside_its_own_transaction() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut app = app(&folder);
+    let outbox = embed(&folder);
+    drop(outbox.append_all("a", std::iter::repeat_n("{}", 1_500)).unwrap());
+    let transaction = app.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+    assert_eq!(outbox.pending().unwrap(), 1_500);
+    assert_eq!(meta(&transaction, "counted_seq"), 0, "nothing waited for the app's lock");
+}
+
+#[test]
 fn a_file_that_isnt_there_is_not_made_up_and_a_damaged_one_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");

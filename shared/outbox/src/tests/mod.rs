@@ -233,6 +233,11 @@ pub(crate) fn registry() -> Arc<Registry> {
     Arc::new(Registry::define(streams).unwrap())
 }
 
+/// A number of `eventlane_meta`.
+pub(crate) fn meta(sql: &rusqlite::Connection, key: &str) -> i64 {
+    sql.query_row("SELECT value FROM eventlane_meta WHERE key = ?1", [key], |row| row.get(0)).unwrap()
+}
+
 pub(crate) fn set(ids: &[String]) -> BTreeSet<String> {
     ids.iter().cloned().collect()
 }
