@@ -11,8 +11,9 @@ use rusqlite::Transaction;
 use serde::Serialize;
 
 use crate::append::Appended;
+use crate::bounds::Admission;
 use crate::error::AppendError;
-use crate::group::{NewRow, admission, insert_row};
+use crate::group::{NewRow, insert_row};
 use crate::outbox::Outbox;
 
 /// The statement that appends, for an app on another driver. Its parameters are those of

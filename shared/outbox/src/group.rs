@@ -9,7 +9,7 @@ use std::task::Waker;
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
-use crate::bounds::{Admission, Bounds};
+use crate::bounds::Admission;
 use crate::error::{AppendError, StoreError};
 use crate::outbox::Inner;
 

@@ -73,8 +73,8 @@ fn count_on_demand(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     for trigger in ["added", "removed", "stamped"] {
         transaction.execute(&format!("DROP TRIGGER IF EXISTS eventlane_outbox_{trigger}"), [])?;
     }
-    let last: i64 = transaction
-        .query_row("SELECT coalesce(max(seq), 0) FROM eventlane_outbox", [], |row| row.get(0))?;
+    let last: i64 =
+        transaction.query_row("SELECT coalesce(max(seq), 0) FROM eventlane_outbox", [], |row| row.get(0))?;
     set(transaction, COUNTED_SEQ_KEY, last)?;
     let triggers = DDL.find("CREATE TRIGGER").and_then(|at| DDL.get(at..)).unwrap_or_default();
     transaction.execute_batch(triggers)

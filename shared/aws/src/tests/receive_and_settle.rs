@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_sqs::config::StalledStreamProtectionConfig;
-use eventlane_queue::{Consumer, Delivery, Lease, Message, Producer, QueueError, Receipt};
+use eventlane_queue::{Consumer, Delivery, EnqueueError, Lease, Message, Producer, QueueError, Receipt};
 use eventlane_testkit::scripted_sqs::{Action, Attribute, Fault, LongPolls, Which};
 
 use super::{Bench, LEASE, bench, config, messages, stream};
@@ -100,7 +100,8 @@ async fn a_receive_outlasts_a_pause_in_its_answer_that_the_sdk_takes_for_a_stall
     let sends = bench.sqs.fault("lane-b", Action::SendMessageBatch, 1, Fault::Pause);
     let (got, ()) = tokio::join!(queue.receive(&bench.a, 10, LEASE, Duration::ZERO), async {
         // The guard takes this call for stalled; by then it has had its time with the receive as well.
-        assert_eq!(queue.enqueue(&bench.b, &messages(["3"])).await, [Err(unavailable("connection"))]);
+        let sent = queue.enqueue(&bench.b, &messages(["3"])).await;
+        assert_eq!(sent, [Err(EnqueueError::Unconfirmed("unreadable answer".to_owned()))]);
         assert_eq!(receives.fired(), 1, "the receive's answer has been on its way");
         bench.sqs.heal();
     });

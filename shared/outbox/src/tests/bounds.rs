@@ -75,7 +75,8 @@ fn assert_counted(rig: &Rig) {
 fn rows_are_counted_in_parts_and_the_parts_make_up_the_whole() {
     let bounds = Bounds { rows: Some(1_000), payload_bytes: None };
     let retention = std::time::Duration::from_secs(1000);
-    let rig = Rig::with(OutboxOptions { bounds, acked_retention: retention, ..OutboxOptions::default() }, tuned(7));
+    let rig =
+        Rig::with(OutboxOptions { bounds, acked_retention: retention, ..OutboxOptions::default() }, tuned(7));
     for round in 1..=5 {
         for _ in 0..29 {
             rig.append("a", 1);
@@ -111,7 +112,9 @@ fn a_question_walks_a_long_backlog_once() {
     rig.sql().execute("DELETE FROM eventlane_outbox WHERE seq IN (7, 1505)", []).unwrap();
     assert_eq!(rig.outbox.pending().unwrap(), 1_508);
     // Lost counters count nothing, and are made again.
-    rig.sql().execute("DELETE FROM eventlane_meta WHERE key LIKE 'pending%' OR key = 'counted_seq'", []).unwrap();
+    rig.sql()
+        .execute("DELETE FROM eventlane_meta WHERE key LIKE 'pending%' OR key = 'counted_seq'", [])
+        .unwrap();
     assert_eq!((rig.outbox.pending().unwrap(), meta(&rig.sql(), "pending_rows")), (1_508, 1_508));
 }
 

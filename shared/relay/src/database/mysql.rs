@@ -36,7 +36,7 @@ impl MySqlDriver {
     /// transaction that inserts there is settled at the cost of either.
     #[must_use]
     pub fn with(options: MySqlConnectOptions, connections: u32) -> Self {
-        let pool = pool(connections.max(1)).after_connect(|connection, _| {
+        let pool = pool::<MySql>(connections.max(1)).after_connect(|connection, _| {
             Box::pin(async move {
                 connection.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED").await.map(drop)
             })
