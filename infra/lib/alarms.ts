@@ -16,8 +16,17 @@ import { Construct } from 'constructs';
 import { ScheduledDrain, EventSourceDrain } from './drain';
 import { Ingest } from './ingest';
 import { StreamQueues } from './queues';
+import { RelayDispatcher } from './relay';
 
 const FIVE_MINUTES = Duration.minutes(5);
+
+/** Messages in flight; at 120,000 SQS hands out nothing more. Source: SQS quotas, "In flight messages". */
+const IN_FLIGHT = 100_000;
+
+const DRAIN_FAILS = 'The drain can’t start, or ran out of time';
+const RELAY_FAILS = 'The relay can’t start, can’t reach its database, or ran out of time';
+const DRAIN_MISSED = 'The schedule has not run for ten minutes: nothing is delivered but by nudges';
+const RELAY_MISSED = 'The relay’s schedule has not run for ten minutes: its outbox waits';
 
 export interface AlarmsProps {
   readonly prefix: string;
@@ -26,6 +35,7 @@ export interface AlarmsProps {
   readonly ingest?: Ingest | undefined;
   readonly scheduled?: ScheduledDrain | undefined;
   readonly eventSource?: EventSourceDrain | undefined;
+  readonly relay?: RelayDispatcher | undefined;
 }
 
 export class Alarms extends Construct {
@@ -40,14 +50,15 @@ export class Alarms extends Construct {
       props.topicArn === undefined ? undefined : new SnsAction(Topic.fromTopicArn(this, 'Topic', props.topicArn));
     for (const queues of props.queues) this.ofStream(queues);
     if (props.ingest !== undefined) this.ofIngest(props.ingest);
-    if (props.scheduled !== undefined) this.ofSchedule(props.scheduled);
-    for (const [name, drain] of [
-      ['drain', props.scheduled],
-      ['drain-source', props.eventSource],
+    if (props.scheduled !== undefined) this.ofSchedule('', props.scheduled.scheduleGroup, DRAIN_MISSED);
+    if (props.relay !== undefined) this.ofSchedule('relay-', props.relay.scheduleGroup, RELAY_MISSED);
+    for (const [name, of, means] of [
+      ['drain', props.scheduled, DRAIN_FAILS],
+      ['drain-source', props.eventSource, DRAIN_FAILS],
+      ['relay', props.relay, RELAY_FAILS],
     ] as const) {
-      if (drain === undefined) continue;
-      const errors = drain.function.function.metricErrors({ period: FIVE_MINUTES });
-      this.over(`${name}-errors`, 'The drain can’t start, or ran out of time', errors, 0);
+      if (of === undefined) continue;
+      this.over(`${name}-errors`, means, of.function.function.metricErrors({ period: FIVE_MINUTES }), 0);
     }
   }
 
@@ -57,6 +68,8 @@ export class Alarms extends Construct {
     const age = queue.metricApproximateAgeOfOldestMessage({ period: FIVE_MINUTES });
     this.over(`${stream}-hour-old`, `${stream} has waited for an hour: nothing delivers it, or it fails`, age, 3_600);
     this.over(`${stream}-day-old`, `${stream} has waited for a day; events expire after ten`, age, 86_400);
+    const inFlight = queue.metricApproximateNumberOfMessagesNotVisible({ period: FIVE_MINUTES });
+    this.over(`${stream}-in-flight`, `${stream} is near what SQS hands out at once: who holds it?`, inFlight, IN_FLIGHT);
   }
 
   private ofIngest(ingest: Ingest): void {
@@ -65,7 +78,8 @@ export class Alarms extends Construct {
     this.over('ingest-throttles', 'The ingest has reached its concurrency', throttles, 0);
   }
 
-  private ofSchedule({ scheduleGroup }: ScheduledDrain): void {
+  /** `name` stands before the alarms' own; the drain's have none. */
+  private ofSchedule(name: string, scheduleGroup: string, missed: string): void {
     const metric = (metricName: string) =>
       new Metric({
         namespace: 'AWS/Scheduler',
@@ -75,9 +89,9 @@ export class Alarms extends Construct {
         period: FIVE_MINUTES,
       });
     this.add(
-      new Alarm(this, 'schedule-missed', {
-        alarmName: `${this.prefix}-schedule-missed`,
-        alarmDescription: 'The schedule has not run for ten minutes: nothing is delivered but by nudges',
+      new Alarm(this, `${name}schedule-missed`, {
+        alarmName: `${this.prefix}-${name}schedule-missed`,
+        alarmDescription: missed,
         metric: metric('InvocationAttemptCount'),
         threshold: 1,
         comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
@@ -85,7 +99,7 @@ export class Alarms extends Construct {
         treatMissingData: TreatMissingData.BREACHING,
       }),
     );
-    this.over('schedule-failed', 'The schedule can’t invoke the drain', metric('TargetErrorCount'), 0);
+    this.over(`${name}schedule-failed`, 'The schedule can’t invoke its function', metric('TargetErrorCount'), 0);
   }
 
   /** In alarm as soon as five minutes' value is over the threshold. */

@@ -2,8 +2,18 @@
 
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 
-import { PREFIX_CHARS } from './limits';
-import { Resolved, Tokens } from './settings';
+import { NUDGED_AT_ONCE, PREFIX_CHARS } from './limits';
+import { Resolved, Settings, Tokens, resolve } from './settings';
+
+const REGION = /^[a-z]{2}(-[a-z]+)+-\d$/;
+
+/** An availability zone: its region with a letter, or a local zone's longer name. */
+const ZONE = /^[a-z]{2}(-[a-z]+)+-\d(-[a-z0-9-]+)?[a-z0-9]$/;
+
+const LEVELS = ['error', 'warn', 'info', 'debug', 'trace'];
+
+/** An origin as browsers send it, an app's own scheme among them; the scheme's own port is never said. */
+const ORIGIN = /^(?!http:.*:80$|https:.*:443$)[a-z][a-z0-9+.-]*:\/\/[a-z0-9.-]+(:\d+)?$/;
 
 /** Collects what is wrong. */
 class Faults {
@@ -19,10 +29,18 @@ class Faults {
     const fits = Number.isInteger(value) && value >= least && value <= most;
     this.need(fits, `${name} is ${value}, it must be a whole number${unit} from ${least} to ${most}`);
   }
+
+  /** What the stack refers to has to be where the stack is; an odd ARN is another fault. */
+  sameRegion(name: string, arn: string | undefined, region: string | undefined): void {
+    const there = arn?.split(':')[3];
+    if (there === undefined || region === undefined) return;
+    this.need(there === region, `${name} is in ${there}, the stack in ${region}`);
+  }
 }
 
 /** Throws one error with every fault. */
-export function check(settings: Resolved, streams: readonly string[]): void {
+export function check(chosen: Settings, streams: readonly string[]): void {
+  const settings = resolve(chosen);
   const faults = new Faults();
   faults.need(
     /^[A-Za-z][A-Za-z0-9-]*$/.test(settings.prefix) && settings.prefix.length <= PREFIX_CHARS,
@@ -35,10 +53,22 @@ export function check(settings: Resolved, streams: readonly string[]): void {
     (account === undefined) === (settings.region === undefined),
     'account and region must be set together, or neither',
   );
+  const region = settings.region;
+  faults.need(region === undefined || REGION.test(region), 'region must be one of AWS, such as eu-west-1');
   checkTokens(faults, settings.tokens);
   checkFunctions(faults, settings);
+  checkFront(faults, chosen);
   checkEventSources(faults, settings, streams);
-  checkRelay(faults, settings);
+  checkReserved(faults, settings, streams);
+  checkRelay(faults, settings, streams);
+  checkTags(faults, settings.tags);
+  const namespace = settings.metricsNamespace;
+  faults.need(
+    namespace === undefined || (/^[\w.\-/#:]{1,255}$/.test(namespace) && !namespace.startsWith('AWS/')),
+    'metricsNamespace must be off, or 1 to 255 letters, digits and _.-/#:, not AWS’s own',
+  );
+  const level = settings.logLevel;
+  faults.need(level === undefined || LEVELS.includes(level), `logLevel must be one of ${LEVELS.join(', ')}`);
   const claim = settings.consent?.claim;
   faults.need(
     claim === undefined || claim.split('.').every((part) => part.trim() !== ''),
@@ -54,6 +84,7 @@ export function check(settings: Resolved, streams: readonly string[]): void {
     topic === undefined || /^arn:[a-z-]+:sns:[a-z0-9-]+:\d{12}:.+$/.test(topic),
     'alarmTopicArn must be the ARN of an SNS topic, arn:aws:sns:<region>:<account>:<name>',
   );
+  faults.sameRegion('alarmTopicArn', topic, region);
   if (faults.list.length > 0) {
     throw new Error(`infra/settings.ts can't be used:\n- ${faults.list.join('\n- ')}`);
   }
@@ -67,6 +98,8 @@ function checkTokens(faults: Faults, tokens: Tokens): void {
       name === undefined || /^[A-Za-z0-9/_+=.@-]{1,512}$/.test(name),
       'tokens.secretName must be the name of a secret in Secrets Manager (not its value, not its ARN)',
     );
+    faults.need(tokens.issuer?.trim() !== '', 'tokens.issuer must be left out, or say something');
+    faults.need(tokens.audience?.trim() !== '', 'tokens.audience must be left out, or say something');
     return;
   }
   faults.need(URL.canParse(tokens.url) && new URL(tokens.url).protocol === 'https:', 'tokens.url must be an https URL');
@@ -91,6 +124,23 @@ function checkFunctions(faults: Faults, { ingest, drain }: Resolved): void {
   faults.whole('drain.reservedConcurrency', drain.reservedConcurrency, 1, 1_000_000);
 }
 
+/** What only one of the fronts can keep. */
+function checkFront(faults: Faults, { ingest }: Settings): void {
+  for (const name of ['rate', 'burst'] as const) {
+    faults.need(
+      ingest?.front !== 'function-url' || ingest[name] === undefined,
+      `ingest.${name} is of an http-api; only ingest.reservedConcurrency bounds a function-url`,
+    );
+  }
+  const origins = ingest?.corsOrigins;
+  faults.need(
+    origins === undefined ||
+      (origins.length === 1 && origins[0] === '*') ||
+      (origins.length > 0 && origins.every((origin) => ORIGIN.test(origin))),
+    'ingest.corsOrigins must be * alone, or origins such as https://app.example.com, lower case and without a path',
+  );
+}
+
 function checkEventSources(faults: Faults, { drain }: Resolved, streams: readonly string[]): void {
   for (const [stream, source] of Object.entries(drain.eventSources)) {
     const name = `drain.eventSources.${stream}`;
@@ -103,17 +153,51 @@ function checkEventSources(faults: Faults, { drain }: Resolved, streams: readonl
   }
 }
 
-function checkRelay(faults: Faults, { relay }: Resolved): void {
+/** A reserve that the pollers alone use up throttles them, and leaves the schedule none. */
+function checkReserved(faults: Faults, { drain }: Resolved, streams: readonly string[]): void {
+  const reserved = drain.reservedConcurrency;
+  // Below 1 it is at fault already.
+  if (reserved === undefined || reserved < 1) return;
+  const sources = Object.values(drain.eventSources).reduce((sum, source) => sum + source.maximumConcurrency, 0);
+  const isScheduled = streams.some((stream) => !Object.hasOwn(drain.eventSources, stream));
+  const least = Math.max(sources, isScheduled ? NUDGED_AT_ONCE + 1 : 1);
+  faults.need(
+    reserved >= least,
+    `drain.reservedConcurrency is ${reserved}, less than the ${least} that event sources, nudges and the schedule take`,
+  );
+}
+
+/** Source: AWS's guide to tagging, "Tag naming limits and requirements". */
+function checkTags(faults: Faults, tags: Readonly<Record<string, string>>): void {
+  for (const [key, value] of Object.entries(tags)) {
+    faults.need(
+      /^[\p{L}\p{Z}\p{N}_.:/=+\-@]{1,128}$/u.test(key) && !key.toLowerCase().startsWith('aws:'),
+      `tags: ${JSON.stringify(key)} is no key: 1 to 128 letters, digits, spaces and _.:/=+-@, not beginning with aws:`,
+    );
+    faults.need(
+      /^[\p{L}\p{Z}\p{N}_.:/=+\-@]{0,256}$/u.test(value),
+      `tags.${key}: a value is at most 256 letters, digits, spaces and _.:/=+-@`,
+    );
+  }
+}
+
+function checkRelay(faults: Faults, { relay, region }: Resolved, streams: readonly string[]): void {
   if (relay === undefined) return;
   faults.need(/^vpc-[0-9a-f]+$/.test(relay.vpcId), 'relay.vpcId must be the id of a VPC, vpc-…');
   faults.need(
-    relay.subnetIds.length >= 1 && relay.subnetIds.every((id) => /^subnet-[0-9a-f]+$/.test(id)),
-    'relay.subnetIds must be the ids of private subnets, subnet-…',
+    new Set(relay.subnetIds).size >= 2 && relay.subnetIds.every((id) => /^subnet-[0-9a-f]+$/.test(id)),
+    'relay.subnetIds must be the ids of two or more private subnets, subnet-…',
   );
   faults.need(
     relay.availabilityZones.length === relay.subnetIds.length,
     'relay.availabilityZones must name one zone a subnet, in the same order',
   );
+  for (const zone of relay.availabilityZones) {
+    faults.need(
+      ZONE.test(zone) && (region === undefined || zone.startsWith(region)),
+      `relay.availabilityZones: ${zone} is no zone of ${region ?? 'AWS, such as eu-west-1a'}`,
+    );
+  }
   faults.need(
     /^sg-[0-9a-f]+$/.test(relay.databaseSecurityGroupId),
     'relay.databaseSecurityGroupId must be the id of a security group, sg-…',
@@ -123,4 +207,12 @@ function checkRelay(faults: Faults, { relay }: Resolved): void {
     /^arn:[a-z-]+:secretsmanager:[a-z0-9-]+:\d{12}:secret:.+-[A-Za-z0-9]{6}$/.test(relay.databaseSecretArn),
     'relay.databaseSecretArn must be the whole ARN of a secret, with the six characters at its end',
   );
+  faults.sameRegion('relay.databaseSecretArn', relay.databaseSecretArn, region);
+  faults.whole('relay.reservedConcurrency', relay.reservedConcurrency, 1, 1_000_000);
+  for (const [topic, stream] of Object.entries(relay.topics ?? {})) {
+    faults.need(
+      topic.trim() !== '' && !/[,=]/.test(topic) && streams.includes(stream),
+      `relay.topics: ${JSON.stringify(topic)} must be without commas and =, and ${stream} a stream of the lock`,
+    );
+  }
 }

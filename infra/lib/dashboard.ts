@@ -8,7 +8,7 @@ import { AlarmsProps, Alarms } from './alarms';
 
 /** Adds the dashboard `<prefix>`. */
 export function dashboard(scope: Construct, alarms: Alarms, props: AlarmsProps): void {
-  const { queues, ingest, scheduled, eventSource } = props;
+  const { queues, ingest, scheduled, eventSource, relay } = props;
   const period = Duration.minutes(1);
   const graph = (title: string, left: IMetric[]) => new GraphWidget({ title, left, width: 12 });
   const page = new Dashboard(scope, 'Dashboard', { dashboardName: props.prefix });
@@ -29,6 +29,7 @@ export function dashboard(scope: Construct, alarms: Alarms, props: AlarmsProps):
     ['ingest', ingest?.function.function],
     ['drain', scheduled?.function.function],
     ['drain-source', eventSource?.function.function],
+    ['relay', relay?.function.function],
   ] as const;
   const present = functions.flatMap(([label, of]) => (of === undefined ? [] : [{ label, of }]));
   page.addWidgets(

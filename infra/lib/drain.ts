@@ -5,17 +5,15 @@ import { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 
+import { environment } from './environment';
 import { CodeSource, LaneFunction } from './function';
-import { queueUrlPrefix } from './naming';
+import { NUDGED_AT_ONCE } from './limits';
 import { StreamQueues } from './queues';
 import { EveryMinute } from './schedule';
 import { EventSource, Resolved } from './settings';
 
 /** What a function needs of the queue that Lambda reads for it. */
 const POLL = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'];
-
-/** Invocations of nudges at once: the least that SQS event sources allow. */
-const NUDGED_AT_ONCE = 2;
 
 export interface DrainProps {
   readonly settings: Resolved;
@@ -44,16 +42,16 @@ function drainFunction(
     reservedConcurrency: drain.reservedConcurrency,
     logDays: settings.logDays,
     code: props.code,
-    environment: {
-      EVENTLANE_QUEUE_URL_PREFIX: queueUrlPrefix(settings.prefix),
+    environment: environment(settings, {
       EVENTLANE_STREAMS: queues.map(({ stream }) => stream).join(','),
       EVENTLANE_ARCHIVE_TABLE: archive.tableName,
-      ...(ledger === undefined ? {} : { EVENTLANE_LEDGER_TABLE: ledger.tableName }),
+      EVENTLANE_LEDGER_TABLE: ledger?.tableName,
       EVENTLANE_VISIBILITY_SECONDS: String(visibilitySeconds),
       EVENTLANE_MAX_ATTEMPTS: String(drain.maxAttempts),
       EVENTLANE_HALVE: String(drain.halve),
       EVENTLANE_MARGIN_SECONDS: String(drain.marginSeconds),
-    },
+      EVENTLANE_METRICS_NAMESPACE: settings.metricsNamespace,
+    }),
   });
   const sources = queues.map(({ queue }) => queue.queueArn);
   const deadLetters = queues.map((stream) => stream.deadLetters.queueArn);

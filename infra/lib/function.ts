@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { IVpc, ISecurityGroup } from 'aws-cdk-lib/aws-ec2';
-import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Conditions, Effect, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, Code, Function, FunctionOptions, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { RustFunction } from 'cargo-lambda-cdk';
@@ -74,6 +74,11 @@ export class LaneFunction extends Construct {
   /** Adds to the function's own policy. */
   allow(actions: string[], ...resources: string[]): void {
     if (resources.length > 0) this.role.addToPolicy(new PolicyStatement({ actions, resources }));
+  }
+
+  /** Takes away, on everything, where the conditions hold. */
+  deny(actions: string[], conditions: Conditions): void {
+    this.role.addToPolicy(new PolicyStatement({ effect: Effect.DENY, actions, resources: ['*'], conditions }));
   }
 }
 

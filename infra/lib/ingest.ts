@@ -11,10 +11,10 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 
+import { environment } from './environment';
 import { CodeSource, LaneFunction } from './function';
 import { INGEST_TIMEOUT_SECONDS } from './limits';
 import { acknowledge } from './nag';
-import { queueUrlPrefix } from './naming';
 import { StreamQueues } from './queues';
 import { Resolved } from './settings';
 import { TokenSource } from './tokens';
@@ -58,17 +58,16 @@ export class Ingest extends Construct {
       reservedConcurrency: settings.ingest.reservedConcurrency,
       logDays: settings.logDays,
       code: props.code,
-      environment: {
-        EVENTLANE_QUEUE_URL_PREFIX: queueUrlPrefix(settings.prefix),
+      environment: environment(settings, {
         ...props.tokens.environment,
-        ...optional({
-          EVENTLANE_CONSENT_TABLE: consent?.tableName,
-          EVENTLANE_CONSENT_CLAIM: settings.consent?.claim,
-          EVENTLANE_CONSENT_DEFAULT: settings.consent?.default,
-          EVENTLANE_NUDGE_QUEUE_URL: nudges?.queueUrl,
-          EVENTLANE_RATE_PER_MINUTE: settings.ingest.subjectRatePerMinute?.toString(),
-        }),
-      },
+        EVENTLANE_CONSENT_TABLE: consent?.tableName,
+        EVENTLANE_CONSENT_CLAIM: settings.consent?.claim,
+        EVENTLANE_CONSENT_DEFAULT: settings.consent?.default,
+        EVENTLANE_NUDGE_QUEUE_URL: nudges?.queueUrl,
+        EVENTLANE_RATE_PER_MINUTE: settings.ingest.subjectRatePerMinute?.toString(),
+        EVENTLANE_CORS_ORIGINS: settings.ingest.corsOrigins?.join(','),
+        EVENTLANE_METRICS_NAMESPACE: settings.metricsNamespace,
+      }),
     });
     const targets = props.queues.map(({ queue }) => queue.queueArn);
     this.function.allow(['sqs:SendMessage'], ...targets, ...(nudges === undefined ? [] : [nudges.queueArn]));
@@ -130,9 +129,4 @@ export class Ingest extends Construct {
     // Ends with a slash already.
     return { url: `${url.url}${ROUTE.slice(1)}`, serverErrors };
   }
-}
-
-/** Variables without those that have no value. */
-function optional(variables: Record<string, string | undefined>): Record<string, string> {
-  return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined)) as Record<string, string>;
 }

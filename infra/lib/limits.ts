@@ -27,6 +27,9 @@ export const INGEST_TIMEOUT_SECONDS = 29;
 /** Seconds that a nudge is kept. A late one is worth nothing, since the schedule comes anyway. */
 export const NUDGE_SECONDS = 60;
 
+/** Invocations of nudges at once: the least that SQS event sources allow. */
+export const NUDGED_AT_ONCE = 2;
+
 /** Characters of a prefix, so that `<prefix>-<stream>-dlq` fits SQS's 80 (30 of them the stream's). */
 export const PREFIX_CHARS = 45;
 

@@ -1,6 +1,6 @@
 /** The dispatcher of a service's transactional outbox: beside the database, off unless set. */
 
-import { SecretValue } from 'aws-cdk-lib';
+import { SecretValue, Stack } from 'aws-cdk-lib';
 import {
   ISecurityGroup,
   IVpc,
@@ -13,9 +13,9 @@ import {
 } from 'aws-cdk-lib/aws-ec2';
 import { Construct } from 'constructs';
 
+import { environment } from './environment';
 import { CodeSource, LaneFunction } from './function';
 import { acknowledge } from './nag';
-import { queueUrlPrefix } from './naming';
 import { StreamQueues } from './queues';
 import { EveryMinute } from './schedule';
 import { Relay, Resolved } from './settings';
@@ -25,7 +25,7 @@ const TIMEOUT_SECONDS = 60;
 
 const HTTPS = Port.tcp(443);
 
-/** What Lambda needs to put a function into a network. Source: Lambda's guide for VPCs. */
+/** What Lambda needs to put a function into a network. Source: Lambda's guide for VPCs, "Execution role". */
 const NETWORK_ACTIONS = [
   'ec2:CreateNetworkInterface',
   'ec2:DescribeNetworkInterfaces',
@@ -34,6 +34,9 @@ const NETWORK_ACTIONS = [
   'ec2:AssignPrivateIpAddresses',
   'ec2:UnassignPrivateIpAddresses',
 ];
+
+/** What the function's own code may not do with the same role. Source: the same guide, "Security best practices". */
+const NOT_BY_CODE = [...NETWORK_ACTIONS, 'ec2:DetachNetworkInterface'];
 
 export interface RelayProps {
   readonly settings: Resolved;
@@ -44,6 +47,7 @@ export interface RelayProps {
 
 export class RelayDispatcher extends Construct {
   readonly function: LaneFunction;
+  readonly scheduleGroup: string;
 
   constructor(scope: Construct, id: string, { settings, relay, queues, code }: RelayProps) {
     super(scope, id);
@@ -67,19 +71,25 @@ export class RelayDispatcher extends Construct {
       description: 'Brings a service’s outbox to the lane’s queues',
       timeoutSeconds: TIMEOUT_SECONDS,
       memoryMb: 512,
+      reservedConcurrency: relay.reservedConcurrency,
       logDays: settings.logDays,
       code,
       network: { vpc, securityGroup },
-      environment: {
-        EVENTLANE_QUEUE_URL_PREFIX: queueUrlPrefix(settings.prefix),
+      environment: environment(settings, {
         EVENTLANE_RELAY_URL: SecretValue.secretsManager(relay.databaseSecretArn).unsafeUnwrap(),
-      },
+        EVENTLANE_RELAY_TOPICS: pairs(relay.topics),
+        EVENTLANE_RELAY_POOLER_SAFE: relay.poolerSafe?.toString(),
+      }),
     });
     this.function.allow(['sqs:SendMessage'], ...queues.map(({ queue }) => queue.queueArn));
     this.function.allow(NETWORK_ACTIONS, '*');
+    // By name: the function itself comes after its role.
+    const self = Stack.of(this).formatArn({ service: 'lambda', resource: `function:${name}` });
+    this.function.deny(NOT_BY_CODE, { ArnEquals: { 'lambda:SourceFunctionArn': [self] } });
     const reason = 'Lambda’s own network interfaces have no names before they exist';
     acknowledge(this.function, 'AwsSolutions-IAM5[Resource::*]', reason);
-    new EveryMinute(this, 'Schedule', name, 'One run over the outbox', this.function);
+    this.scheduleGroup = name;
+    new EveryMinute(this, 'Schedule', this.scheduleGroup, 'One run over the outbox', this.function);
   }
 
   private toSqs(vpc: IVpc, relay: ISecurityGroup, endpoint: boolean): void {
@@ -101,4 +111,9 @@ export class RelayDispatcher extends Construct {
     });
     relay.connections.allowTo(securityGroup, HTTPS, 'SQS');
   }
+}
+
+/** `topic=stream`, with commas, as the function reads it. */
+function pairs(topics: Readonly<Record<string, string>> | undefined): string | undefined {
+  return topics && Object.entries(topics).map(([topic, stream]) => `${topic}=${stream}`).join(',');
 }

@@ -30,8 +30,8 @@ export interface LaneProps {
 
 export class LaneStack extends Stack {
   constructor(scope: Construct, props: LaneProps) {
+    check(props.settings, props.streams);
     const settings = resolve(props.settings);
-    check(settings, props.streams);
     const { prefix, drain, account, region } = settings;
     const stackProps: StackProps = {
       description: 'Eventlane: events from apps to their handlers',
@@ -44,8 +44,9 @@ export class LaneStack extends Stack {
 
     const scheduledVisibility = visibilitySeconds(drain.timeoutSeconds);
     const eventSourceVisibility = eventSourceVisibilitySeconds(drain.timeoutSeconds);
+    const isOnSource = (stream: string) => Object.hasOwn(drain.eventSources, stream);
     const queues = props.streams.map((stream) => {
-      const visibility = stream in drain.eventSources ? eventSourceVisibility : scheduledVisibility;
+      const visibility = isOnSource(stream) ? eventSourceVisibility : scheduledVisibility;
       return new StreamQueues(this, `Stream-${stream}`, {
         prefix,
         stream,
@@ -54,7 +55,7 @@ export class LaneStack extends Stack {
       });
     });
     const [onSource, onSchedule] = [true, false].map((wanted) =>
-      queues.filter(({ stream }) => stream in drain.eventSources === wanted),
+      queues.filter(({ stream }) => isOnSource(stream) === wanted),
     ) as [StreamQueues[], StreamQueues[]];
 
     const archive = table(this, 'Archive', `${prefix}-archive`, ARCHIVE);
@@ -86,9 +87,10 @@ export class LaneStack extends Stack {
 
     const tokens = tokenSource(this, prefix, settings.tokens);
     const ingest = new Ingest(this, 'Ingest', { settings, queues, tokens, nudges, consent, code });
-    if (settings.relay !== undefined) {
-      new RelayDispatcher(this, 'Relay', { settings, relay: settings.relay, queues, code });
-    }
+    const relay =
+      settings.relay === undefined
+        ? undefined
+        : new RelayDispatcher(this, 'Relay', { settings, relay: settings.relay, queues, code });
 
     const watched: AlarmsProps = {
       prefix,
@@ -97,12 +99,15 @@ export class LaneStack extends Stack {
       ingest,
       scheduled,
       eventSource,
+      relay,
     };
     dashboard(this, new Alarms(this, 'Alarms', watched), watched);
 
     this.output('QueueUrlPrefix', queueUrlPrefix(prefix), 'For `eventlane --queue-url-prefix`');
     this.output('ArchiveTable', archive.tableName, 'For `eventlane archive --table`');
     this.output('QueueNames', queues.map(({ queue }) => queue.queueName).join(','), 'One queue a stream');
+    const deadLetters = queues.map((stream) => stream.deadLetters.queueName).join(',');
+    this.output('DeadLetterQueueNames', deadLetters, 'The dead letters of each');
     if (tokens.secretName !== undefined) {
       this.output('TokenSecret', tokens.secretName, 'The secret that signs tokens');
     }

@@ -3,15 +3,7 @@ import { test } from 'node:test';
 
 import { Match, Template } from 'aws-cdk-lib/assertions';
 
-import { EVERYTHING, PLAIN, STREAMS, resources, template } from './support';
-
-function environment(of: Template, functionName: string): Record<string, unknown> {
-  const [found] = resources(of, 'AWS::Lambda::Function').filter(
-    ([, it]) => (it.Properties['FunctionName'] as string) === functionName,
-  );
-  assert.ok(found, `${functionName} is there`);
-  return (found[1].Properties['Environment'] as { Variables: Record<string, unknown> }).Variables;
-}
+import { ALL_ON_SOURCES, EVERYTHING, PLAIN, environment, resources, template } from './support';
 
 // F3
 test('a function is never invoked twice for one event: Lambda’s retries and the schedule’s are 0', () => {
@@ -40,6 +32,30 @@ test('streams on event sources are on no schedule, and the other way round', () 
   for (const mapping of mappings) assert.deepEqual(mapping['FunctionResponseTypes'], ['ReportBatchItemFailures']);
 });
 
+test('with every stream on a source there is no schedule and nothing to nudge', () => {
+  const all = template(ALL_ON_SOURCES);
+  for (const type of ['AWS::Scheduler::Schedule', 'AWS::Scheduler::ScheduleGroup']) all.resourceCountIs(type, 0);
+  const names = resources(all, 'AWS::Lambda::Function').map(([, it]) => it.Properties['FunctionName'] as string);
+  assert.deepEqual(names.sort(), ['eventlane-drain-source', 'eventlane-ingest']);
+  assert.equal(environment(all, 'eventlane-ingest')['EVENTLANE_NUDGE_QUEUE_URL'], undefined);
+  assert.ok(resources(all, 'AWS::SQS::Queue').every(([, it]) => !(it.Properties['QueueName'] as string).endsWith('nudge')));
+});
+
+test('a stream may have the name of what every object has', () => {
+  const all = template(PLAIN, ['constructor']);
+  assert.equal(environment(all, 'eventlane-drain')['EVENTLANE_STREAMS'], 'constructor');
+});
+
+test('level and namespace are told to the functions that read them', () => {
+  const all = template(EVERYTHING);
+  for (const name of ['lane-ingest', 'lane-drain', 'lane-drain-source', 'lane-relay']) {
+    assert.equal(environment(all, name)['EVENTLANE_LOG'], 'debug', name);
+    const namespace = name === 'lane-relay' ? undefined : 'Telemetry/Events';
+    assert.equal(environment(all, name)['EVENTLANE_METRICS_NAMESPACE'], namespace, name);
+  }
+  assert.equal(environment(all, 'lane-ingest')['EVENTLANE_CORS_ORIGINS'], 'https://app.example.com,capacitor://localhost');
+});
+
 test('the schedule runs each minute and may invoke nothing but the drain', () => {
   const all = template(PLAIN);
   all.hasResourceProperties('AWS::Scheduler::Schedule', { ScheduleExpression: 'rate(1 minute)', State: Match.absent() });
@@ -54,7 +70,7 @@ test('concurrency is reserved only when asked for', () => {
   const reserved = (all: Template) =>
     resources(all, 'AWS::Lambda::Function').map(([, it]) => it.Properties['ReservedConcurrentExecutions'] ?? null);
   assert.deepEqual(reserved(template(PLAIN)), [null, null]);
-  assert.deepEqual(reserved(template(EVERYTHING)).sort(), [10, 10, 50, null]);
+  assert.deepEqual(reserved(template(EVERYTHING)).sort(), [1, 10, 10, 50]);
 });
 
 test('no secret is in the template', () => {
@@ -92,6 +108,13 @@ test('each function has a role of its own, and logs that end', () => {
   for (const [, log] of logs) assert.equal(log.Properties['RetentionInDays'], 90);
 });
 
+/** Keys and time-to-live, as the functions read and write them. */
+const TABLES: Record<string, unknown> = {
+  'lane-archive': [['pk:HASH', 'sk:RANGE'], 'ttl'],
+  'lane-ledger': [['pk:HASH'], 'ttl'],
+  'lane-consent': [['subject:HASH'], null],
+};
+
 test('tables are paid by use, restorable to a point in time, and outlive the stack', () => {
   const all = template(EVERYTHING);
   const tables = resources(all, 'AWS::DynamoDB::GlobalTable');
@@ -105,24 +128,12 @@ test('tables are paid by use, restorable to a point in time, and outlive the sta
     const [replica] = it.Properties['Replicas'] as object[];
     assert.match(JSON.stringify(replica), /"PointInTimeRecoveryEnabled":true/);
     assert.match(JSON.stringify(replica), /"DeletionProtectionEnabled":true/);
+    const keys = it.Properties['KeySchema'] as { AttributeName: string; KeyType: string }[];
+    const ttl = it.Properties['TimeToLiveSpecification'] as { AttributeName: string; Enabled: boolean } | undefined;
+    const what = [keys.map((key) => `${key.AttributeName}:${key.KeyType}`), ttl?.Enabled === true ? ttl.AttributeName : null];
+    assert.deepEqual(what, TABLES[it.Properties['TableName'] as string], id);
     assert.deepEqual([it.DeletionPolicy, it.UpdateReplacePolicy], ['Retain', 'Retain'], id);
   }
-});
-
-test('there is an alarm for each thing that operators are told to watch, and all tell the topic', () => {
-  const all = template(EVERYTHING);
-  const alarms = resources(all, 'AWS::CloudWatch::Alarm').map(([, it]) => it.Properties);
-  const names = alarms.map((it) => it['AlarmName'] as string).sort();
-  const expected = [
-    ...STREAMS.flatMap((stream) => ['dead-letters', 'hour-old', 'day-old'].map((what) => `lane-${stream}-${what}`)),
-    ...['ingest-5xx', 'ingest-throttles', 'drain-errors', 'drain-source-errors', 'schedule-missed', 'schedule-failed'].map(
-      (what) => `lane-${what}`,
-    ),
-  ];
-  assert.deepEqual(names, expected.sort());
-  for (const alarm of alarms) assert.deepEqual(alarm['AlarmActions'], ['arn:aws:sns:eu-west-1:123456789012:on-call']);
-  all.hasResourceProperties('AWS::CloudWatch::Alarm', { AlarmName: 'lane-schedule-missed', TreatMissingData: 'breaching' });
-  all.resourceCountIs('AWS::CloudWatch::Dashboard', 1);
 });
 
 test('tags are on what can carry them', () => {
@@ -134,5 +145,5 @@ test('tags are on what can carry them', () => {
 
 test('the outputs say where to post and what the command needs', () => {
   const outputs = Object.keys(template(PLAIN).toJSON()['Outputs']).sort();
-  assert.deepEqual(outputs, ['ArchiveTable', 'EventsUrl', 'QueueNames', 'QueueUrlPrefix', 'TokenSecret']);
+  assert.deepEqual(outputs, ['ArchiveTable', 'DeadLetterQueueNames', 'EventsUrl', 'QueueNames', 'QueueUrlPrefix', 'TokenSecret']);
 });

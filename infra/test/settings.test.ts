@@ -6,14 +6,18 @@ import { test } from 'node:test';
 
 import { check } from '../lib/check';
 import { readStreams } from '../lib/lock';
-import { Settings, resolve } from '../lib/settings';
+import { Settings } from '../lib/settings';
 import { settings as shipped } from '../settings';
-import { EVERYTHING, PLAIN, STREAMS } from './support';
+import { ALL_ON_SOURCES, EVERYTHING, PLAIN, STREAMS } from './support';
+
+const RELAY = EVERYTHING.relay!;
+
+const HERE = { account: '123456789012', region: 'eu-west-1' };
 
 /** The lines of the one error. */
 function faults(settings: Settings): string[] {
   try {
-    check(resolve(settings), STREAMS);
+    check(settings, STREAMS);
   } catch (error) {
     return (error as Error).message.split('\n- ').slice(1);
   }
@@ -21,7 +25,7 @@ function faults(settings: Settings): string[] {
 }
 
 test('what is shipped can be deployed, and so can every option', () => {
-  for (const settings of [shipped, PLAIN, EVERYTHING]) assert.deepEqual(faults(settings), []);
+  for (const settings of [shipped, PLAIN, EVERYTHING, ALL_ON_SOURCES]) assert.deepEqual(faults(settings), []);
 });
 
 test('nonsense is refused in one error that names every offender', () => {
@@ -60,6 +64,60 @@ test('nonsense is refused in one error that names every offender', () => {
   ];
   for (const name of named) assert.ok(found.some((fault) => fault.startsWith(name)), `${name} in:\n${found.join('\n')}`);
   assert.equal(found.length, named.length, 'and nothing else');
+});
+
+/** What each of these adds to a lane that is sound. */
+const REFUSED: [name: string, settings: Partial<Settings>][] = [
+  ['tokens.issuer', { tokens: { kind: 'hs256', issuer: ' ' } }],
+  ['tokens.audience', { tokens: { kind: 'hs256', audience: '' } }],
+  ['ingest.rate', { ingest: { front: 'function-url', rate: 100 } }],
+  ['ingest.burst', { ingest: { front: 'function-url', burst: 200 } }],
+  ['ingest.corsOrigins', { ingest: { corsOrigins: [] } }],
+  ['ingest.corsOrigins', { ingest: { corsOrigins: ['*', 'https://app.example.com'] } }],
+  ['ingest.corsOrigins', { ingest: { corsOrigins: ['https://app.example.com/'] } }],
+  ['ingest.corsOrigins', { ingest: { corsOrigins: ['https://app.example.com:443'] } }],
+  ['drain.reservedConcurrency', { drain: { reservedConcurrency: 2 } }],
+  ['drain.reservedConcurrency', {
+    drain: { ...ALL_ON_SOURCES.drain, reservedConcurrency: 2 * STREAMS.length - 1 },
+  }],
+  ['region', { account: '123456789012', region: 'Ireland' }],
+  ['tags', { tags: { 'aws:owner': 'me' } }],
+  ['tags', { tags: { '': 'me' } }],
+  ['tags.team', { tags: { team: 'a'.repeat(257) } }],
+  ['metricsNamespace', { metricsNamespace: 'AWS/Lambda' }],
+  ['metricsNamespace', { metricsNamespace: 'a b' }],
+  ['logLevel', { logLevel: 'loud' as 'info' }],
+  ['alarmTopicArn', { ...HERE, alarmTopicArn: 'arn:aws:sns:us-east-1:123456789012:on-call' }],
+  ['relay.databaseSecretArn', {
+    ...HERE, relay: { ...RELAY, databaseSecretArn: RELAY.databaseSecretArn.replace('eu-west-1', 'us-east-1') },
+  }],
+  ['relay.subnetIds', { relay: { ...RELAY, subnetIds: ['subnet-0a'], availabilityZones: ['eu-west-1a'] } }],
+  ['relay.subnetIds', { relay: { ...RELAY, subnetIds: ['subnet-0a', 'subnet-0a'] } }],
+  ['relay.availabilityZones', { relay: { ...RELAY, availabilityZones: ['eu-west-1a', 'first'] } }],
+  ['relay.availabilityZones', { ...HERE, relay: { ...RELAY, availabilityZones: ['eu-west-1a', 'us-east-1a'] } }],
+  ['relay.topics', { relay: { ...RELAY, topics: { 'order.created': 'orders' } } }],
+  ['relay.topics', { relay: { ...RELAY, topics: { 'a=b': 'earthquake' } } }],
+  ['relay.reservedConcurrency', { relay: { ...RELAY, reservedConcurrency: 0 } }],
+];
+
+for (const [name, settings] of REFUSED) {
+  test(`nothing but ${name} is refused of ${JSON.stringify(settings).slice(0, 100)}`, () => {
+    const found = faults({ ...PLAIN, ...settings });
+    assert.equal(found.length, 1, found.join('\n'));
+    assert.ok(found[0]?.startsWith(name), found[0]);
+  });
+}
+
+test('what is just inside is taken', () => {
+  for (const settings of [
+    { ingest: { corsOrigins: ['*'] } },
+    { drain: { reservedConcurrency: 3 } },
+    { drain: { ...ALL_ON_SOURCES.drain, reservedConcurrency: 2 * STREAMS.length } },
+    { metricsNamespace: 'off' },
+    { ...HERE, alarmTopicArn: 'arn:aws:sns:eu-west-1:123456789012:on-call' },
+  ]) {
+    assert.deepEqual(faults({ ...PLAIN, ...settings }), []);
+  }
 });
 
 test('bounds are where they are said to be', () => {

@@ -1,5 +1,6 @@
 /** What the tests share: synthesised stacks, and where golden templates are. */
 
+import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -30,7 +31,13 @@ export const EVERYTHING: Settings = {
     tokenUse: 'access',
     leewaySeconds: 10,
   },
-  ingest: { front: 'function-url', memoryMb: 1024, reservedConcurrency: 50, subjectRatePerMinute: 600 },
+  ingest: {
+    front: 'function-url',
+    memoryMb: 1024,
+    reservedConcurrency: 50,
+    subjectRatePerMinute: 600,
+    corsOrigins: ['https://app.example.com', 'capacitor://localhost'],
+  },
   drain: {
     timeoutSeconds: 120,
     marginSeconds: 15,
@@ -48,13 +55,24 @@ export const EVERYTHING: Settings = {
     databaseSecurityGroupId: 'sg-0a1b2c3d',
     databasePort: 5432,
     databaseSecretArn: 'arn:aws:secretsmanager:eu-west-1:123456789012:secret:orders/outbox-AbCdEf',
+    topics: { 'issue.viewed': 'issue_viewed', 'bird.struck': 'bird_strike', earthquake: 'earthquake', graded: 'review_graded' },
+    poolerSafe: true,
+    reservedConcurrency: 1,
   },
+  metricsNamespace: 'Telemetry/Events',
+  logLevel: 'debug',
   logDays: 90,
   alarmTopicArn: 'arn:aws:sns:eu-west-1:123456789012:on-call',
   tags: { app: 'eventlane', team: 'telemetry' },
 };
 
 export const PLAIN: Settings = { tokens: { kind: 'hs256' } };
+
+/** No stream is left for the schedule. */
+export const ALL_ON_SOURCES: Settings = {
+  tokens: { kind: 'hs256' },
+  drain: { eventSources: Object.fromEntries(STREAMS.map((stream) => [stream, { maximumConcurrency: 2 }])) },
+};
 
 export function stack(settings: Settings, streams: readonly string[] = STREAMS): { app: App; stack: LaneStack } {
   const app = new App({ analyticsReporting: false });
@@ -81,6 +99,15 @@ interface Resource {
 /** The resources of a type, by logical id. */
 export function resources(of: Template, type: string): [string, Resource][] {
   return Object.entries(of.findResources(type)) as [string, Resource][];
+}
+
+/** What a function is told. */
+export function environment(of: Template, functionName: string): Record<string, unknown> {
+  const [found] = resources(of, 'AWS::Lambda::Function').filter(
+    ([, it]) => (it.Properties['FunctionName'] as string) === functionName,
+  );
+  assert.ok(found, `${functionName} is there`);
+  return (found[1].Properties['Environment'] as { Variables: Record<string, unknown> }).Variables;
 }
 
 /** Compares with the golden file of this name, or writes it when `EVENTLANE_GOLDEN` is `write`. */
